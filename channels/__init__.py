@@ -1,0 +1,1 @@
+"""The ways in and out: chat platforms, webhooks and the terminal, each behind one port."""

@@ -1,0 +1,1 @@
+"""Where rows and bytes are kept: SQLite or PostgreSQL, and the blob folder."""

@@ -1,0 +1,1 @@
+"""What the agent can do to files; every tool declares the power it needs."""
