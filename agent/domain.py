@@ -1,0 +1,292 @@
+"""The nouns of the product: frozen, keyword-only records without behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal
+
+Origin = Literal["message", "webhook", "cron", "console", "cli"]
+UNATTENDED: frozenset[Origin] = frozenset({"webhook", "cron"})
+
+TaskStatus = Literal["queued", "running", "waiting_approval", "done", "failed", "cancelled", "expired"]
+TERMINAL: frozenset[TaskStatus] = frozenset({"done", "failed", "cancelled", "expired"})
+
+CallStatus = Literal[
+    "proposed", "waiting", "approved", "denied", "expired", "superseded", "cancelled", "started", "done", "failed",
+    "unknown",
+]  # fmt: skip
+CLOSED_CALLS: frozenset[CallStatus] = frozenset(
+    {"denied", "expired", "superseded", "cancelled", "done", "failed", "unknown"}
+)
+
+ApprovalStatus = Literal["open", "approved", "denied", "changes", "expired", "cancelled", "superseded"]
+ApprovalKind = Literal["change", "outcome"]
+Verdict = Literal["approved", "denied"]
+Outcome = Literal["happened", "again", "skip"]
+"""What a person says about a call whose effect is unknown: it took place, run it once more, or leave it."""
+
+EntryKind = Literal["user", "assistant", "tool", "status", "decision", "artifact", "usage"]
+DeliveryKind = Literal["reply", "approval", "settle", "notice", "file"]
+DeliveryStatus = Literal["pending", "sent", "unsure", "failed", "expired"]
+Role = Literal["member", "approver", "admin"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Address:
+    """Where a conversation takes place and where its answers go; as text `channel:conversation/thread`."""
+
+    channel: str
+    conversation: str
+    thread: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Member:
+    """A person we know. `operator` always exists: whoever owns the data directory."""
+
+    name: str
+    roles: frozenset[Role] = frozenset({"member"})
+    timezone: str = "UTC"
+    budget_day_usd: Decimal | None = None
+
+
+OPERATOR = Member(name="operator", roles=frozenset({"member", "approver", "admin"}))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IncomingFile:
+    """A file somebody sent along; `content` is its whole bytes."""
+
+    name: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IncomingMessage:
+    """One request from outside, already plain text with the mention stripped.
+
+    `dedup_key` is the sender's identity of the event: a second message with the same key makes no second task.
+    `fingerprint` (SHA-256 of the raw body) tells a repeat from a reuse of the key for something else.
+    `reply_to` empty means: answer where it came from.
+    """
+
+    dedup_key: str
+    address: Address
+    sender: str
+    text: str
+    origin: Origin
+    received_at: datetime
+    files: tuple[IncomingFile, ...] = ()
+    reply_to: tuple[Address, ...] = ()
+    workspace: str | None = None
+    follow_up_of: int | None = None
+    fingerprint: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ButtonPress:
+    """A person's decision on a card: named by the card's `token` (a button) or by the approval's id (a command).
+
+    `items` are 1-based positions on the card; empty means all that are still open.
+    """
+
+    presser: Member
+    verdict: Verdict
+    pressed_at: datetime
+    token: str | None = None
+    approval_id: int | None = None
+    items: tuple[int, ...] = ()
+    reason: str = ""
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Session:
+    """One conversation: an Address, or a single webhook or cron run.
+
+    `whole_from` and `summary_from` are the task seqs from which earlier conversation enters the prompt whole and as
+    request + answer; they move in jumps, so that a provider's prefix cache keeps hitting.
+    """
+
+    session_id: int
+    address: Address
+    workspace: str
+    title: str = ""
+    model: str | None = None
+    archived: bool = False
+    whole_from: int = 1
+    summary_from: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """One request and all of its execution state; the journal holds what happened."""
+
+    task_id: int
+    session_id: int
+    seq: int
+    origin: Origin
+    requester: str
+    reply_to: tuple[Address, ...]
+    workspace: str
+    prompt: str
+    files: tuple[str, ...]
+    status: TaskStatus
+    created_at: datetime
+    run_after: datetime
+    epoch: int = 0
+    lease_owner: str | None = None
+    crashes: int = 0
+    cancel_requested: bool = False
+    follow_up_of: int | None = None
+    model: str | None = None
+    error_code: str | None = None
+    error_text: str | None = None
+    answer: str | None = None
+    finished_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One row of a task's journal; `data` by kind:
+
+    user       {"text", "files": [path]}
+    assistant  {"text", "calls": [{"id", "name", "arguments": text}], "reasoning"?, "model", "finish_reason"}
+    tool       {"call_id", "name", "text", "status": call status, "net": bool}   `net`: the step had a net result
+    status     {"status", "error_code"?, "text"?}
+    decision   {"approval_id", "call_ids": [id], "verdict", "by", "reason"}
+    artifact   {"artifact_id", "name", "path", "media_type", "size_bytes", "sha256", "version"}
+    usage      {"model", "input_tokens", "output_tokens", "cached_tokens", "cost_usd": text or null}
+    """
+
+    kind: EntryKind
+    data: dict[str, Any]
+    seq: int = 0
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """A file that a call changes: its SHA-256 when the preview was made (None: it did not exist) and after the run."""
+
+    path: str
+    base_sha256: str | None
+    intended_sha256: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """The ledger row of a tool call. `arguments` is the normalised JSON text that will run, byte for byte."""
+
+    call_id: str
+    task_id: int
+    turn: int
+    position: int
+    tool: str
+    capability: str
+    arguments: str
+    sha256: str
+    status: CallStatus
+    approval_id: int | None = None
+    item: int | None = None
+    joined_to: str | None = None
+    targets: tuple[Target, ...] = ()
+    preview: str = ""
+    title: str = ""
+    reason: str = ""
+    decided_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ApproverRule:
+    """Who may decide: role or member names; an empty list is nobody."""
+
+    approvers: tuple[str, ...] = ()
+    expires_seconds: int = 86_400
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Approval:
+    """What a person is asked: the calls of one turn, each an item with a verdict of its own."""
+
+    approval_id: int
+    task_id: int
+    token: str
+    kind: ApprovalKind
+    status: ApprovalStatus
+    approvers: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime
+    items: tuple[Call, ...] = ()
+    note: str = ""
+    decided_by: str | None = None
+    decided_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Artifact:
+    """A file made by a task, its bytes immutable in the blob store under `sha256`."""
+
+    artifact_id: int
+    task_id: int
+    name: str
+    path: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    version: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Button:
+    """What a card offers; `value` is the card's token plus the verdict, never the arguments."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delivery:
+    """Something that leaves: sent in order per address, at least once, never twice under one `dedup_key`."""
+
+    delivery_id: int
+    task_id: int | None
+    kind: DeliveryKind
+    to: Address
+    text: str
+    dedup_key: str
+    status: DeliveryStatus
+    attempts: int
+    next_attempt_at: datetime
+    expires_at: datetime
+    buttons: tuple[Button, ...] = ()
+    artifacts: tuple[int, ...] = ()
+    approval_id: int | None = None
+    sent_as: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What one model call used; `cost_usd` None means unknown, never free."""
+
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0
+    cost_usd: Decimal | None = None
+    kind: Literal["chat", "scheduled"] = "chat"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hook:
+    """An inbound webhook. Only the token's SHA-256 is stored; `callback_secret` signs what we send back."""
+
+    name: str
+    token_sha256: str
+    workspace: str | None = None
+    deliver: tuple[str, ...] = ("answer",)
+    rate_per_minute: int | None = None
+    callback_secret: str | None = None

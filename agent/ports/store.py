@@ -1,0 +1,312 @@
+"""The rows: what one transaction may change, and the verbs of the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Protocol
+
+from agent.domain import (
+    Address,
+    Approval,
+    ApprovalKind,
+    ApprovalStatus,
+    Artifact,
+    Button,
+    Call,
+    CallStatus,
+    Delivery,
+    DeliveryKind,
+    DeliveryStatus,
+    Entry,
+    Hook,
+    IncomingMessage,
+    Session,
+    Task,
+    TaskStatus,
+    Usage,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunKey:
+    """The right to write for a task: a lease's owner and epoch."""
+
+    task_id: int
+    owner: str
+    epoch: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accepted:
+    """The task of a message; `fresh` is False when the message had been accepted before."""
+
+    task_id: int
+    session_id: int
+    fresh: bool
+    status: TaskStatus
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallChange:
+    """A new state of a call, with what belongs to it; None leaves a field as it is."""
+
+    call_id: str
+    status: CallStatus
+    reason: str | None = None
+    decided_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewApproval:
+    """A card to be made; its items are the step's calls that are `waiting`, in order."""
+
+    token: str
+    kind: ApprovalKind
+    approvers: tuple[str, ...]
+    expires_at: datetime
+    call_ids: tuple[str, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ApprovalChange:
+    """A new state of a card."""
+
+    approval_id: int
+    status: ApprovalStatus
+    decided_by: str | None = None
+    decided_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewDelivery:
+    """A row for the outbox. `approval_id` None on a card or settle means: of this step's new approval.
+
+    `collected` marks an address that fetches its answers itself (webhook answer, terminal): the row is `sent` at once.
+    Cards and settles have no text here; they are rendered from the approval when they are sent.
+    """
+
+    kind: DeliveryKind
+    to: Address
+    dedup_key: str
+    expires_at: datetime
+    text: str = ""
+    buttons: tuple[Button, ...] = ()
+    artifacts: tuple[int, ...] = ()
+    approval_id: int | None = None
+    collected: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewArtifact:
+    """An artifact row to be made; its version is counted per session and path by the store."""
+
+    name: str
+    path: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """Everything one transaction changes of one task; whoever writes for a task writes a Step.
+
+    `status` None leaves the task as it is; anything but `running` ends the lease. Entries get the next seqs of the
+    journal. A terminal status also sets `finished_at`.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    new_calls: tuple[Call, ...] = ()
+    call_changes: tuple[CallChange, ...] = ()
+    approval: NewApproval | None = None
+    approval_changes: tuple[ApprovalChange, ...] = ()
+    artifacts: tuple[NewArtifact, ...] = ()
+    deliveries: tuple[NewDelivery, ...] = ()
+    usage: tuple[Usage, ...] = ()
+    status: TaskStatus | None = None
+    run_after: datetime | None = None
+    error_code: str | None = None
+    error_text: str | None = None
+    answer: str | None = None
+    window: tuple[int, int] | None = None
+    """New (whole_from, summary_from) of the session."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskState:
+    """A task with all its rows, read in one go. A damaged journal row arrives as an entry of kind `status` with
+    `{"status": "damaged"}` instead of failing the rest."""
+
+    task: Task
+    session: Session
+    entries: tuple[Entry, ...] = ()
+    calls: tuple[Call, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PastTask:
+    """An ended task of the session: `entries` only for those that enter the prompt whole."""
+
+    task: Task
+    entries: tuple[Entry, ...] = ()
+    artifacts: tuple[str, ...] = ()
+    """Paths of the files it made."""
+
+
+Plan = Callable[[TaskState], Step | None]
+"""A pure decision over a locked task; None changes nothing, a BadInput rolls back and reaches the caller."""
+
+
+class Doorbell(Protocol):
+    """Wakes whoever waits for a topic (`tasks`, `outbox`, `cancel`), over processes; state is always in rows."""
+
+    def ring(self, topic: str) -> None:
+        """Wake the waiters of a topic."""
+        ...
+
+    async def wait(self, topic: str, seconds: float) -> None:
+        """Return when the topic rang since this waiter last returned, or after `seconds`."""
+        ...
+
+
+class Store(Protocol):
+    """The rows. Each verb is one short transaction, shielded from the caller's cancellation.
+
+    It rings the doorbell itself: `tasks` when a task became runnable, `outbox` for a new delivery, `cancel`.
+    """
+
+    @property
+    def doorbell(self) -> Doorbell:
+        """What the verbs ring."""
+        ...
+
+    async def accept(self, message: IncomingMessage, *, workspace: str, files: tuple[str, ...]) -> Accepted:
+        """Received row, session, task in one transaction; a known dedup key returns its task with `fresh` False.
+
+        Conflict when the known key came with another fingerprint; NotFound when `follow_up_of` names no task of the
+        same channel and conversation. A message without a dedup key's row makes the session of its address, one that
+        follows up joins that task's session.
+        """
+        ...
+
+    async def claim(self, owner: str, limit: int) -> list[TaskState]:
+        """Take the oldest runnable task of each session, at most `limit`: `running`, a new epoch, a lease of 30 s.
+
+        Entries, calls, approvals and artifacts are read only for a task that has a journal already.
+        """
+        ...
+
+    async def heartbeat(self, owner: str, task_ids: Sequence[int]) -> set[int]:
+        """Renew the leases of an owner's runs; the ids among them that a person asked to cancel."""
+        ...
+
+    async def reap(self) -> list[int]:
+        """Requeue tasks whose lease ran out, counting a crash; the ids of those that crashed three times without a
+        new journal row (left `queued` for the worker, which ends them)."""
+        ...
+
+    async def requeue(self, owner: str | None = None) -> int:
+        """Requeue at once the running tasks of an owner (a drain), or of everybody (the boot of a sole runner)."""
+        ...
+
+    async def load(self, task_id: int) -> TaskState:
+        """A task with its rows; NotFound."""
+        ...
+
+    async def earlier(self, session: Session, before_seq: int) -> list[PastTask]:
+        """The ended tasks of a session from `session.summary_from` on, oldest first."""
+        ...
+
+    async def advance(self, run: RunKey, step: Step) -> TaskState | None:
+        """Write a run's step; LeaseLost when the run is not the owner any more. Returns the state only when the step
+        made an approval (its id is needed), else None."""
+        ...
+
+    async def change(self, task_id: int, plan: Plan) -> Step | None:
+        """Lock a task that does not run, let `plan` decide, write its step; what was decided."""
+        ...
+
+    async def request_cancel(self, task_id: int) -> None:
+        """Ask the owner of a running task to stop."""
+        ...
+
+    async def find_approval(self, *, approval_id: int | None = None, token: str | None = None) -> Approval:
+        """A card with its items; NotFound."""
+        ...
+
+    async def expired_approvals(self, now: datetime) -> list[Approval]:
+        """Open cards past their time."""
+        ...
+
+    async def due(self, now: datetime, limit: int, leased: frozenset[int]) -> list[Delivery]:
+        """The oldest pending delivery of each address, due and not leased by another process."""
+        ...
+
+    async def delivered(
+        self,
+        delivery_id: int,
+        status: DeliveryStatus,
+        *,
+        sent_as: str | None = None,
+        next_attempt_at: datetime | None = None,
+    ) -> None:
+        """Record an attempt's outcome; `pending` with `next_attempt_at` is a retry."""
+        ...
+
+    async def card_sent_as(self, approval_id: int, to: Address) -> str | None:
+        """Under which platform id a card was sent to an address."""
+        ...
+
+    async def spent_usd(self, since: datetime, requester: str | None = None) -> Decimal:
+        """The known cost of model calls since a time, of everybody or of one requester."""
+        ...
+
+    async def tokens_used(self, task_id: int) -> int:
+        """Input and output tokens of a task so far."""
+        ...
+
+
+class Queries(Protocol):
+    """What people look at: the reads behind commands and pages."""
+
+    async def tasks(self, *, limit: int = 50, before: int | None = None, status: str | None = None) -> list[Task]:
+        """The newest tasks first."""
+        ...
+
+    async def open_approvals(self) -> list[Approval]:
+        """Cards that wait for a person, the oldest first."""
+        ...
+
+    async def artifacts(self, task_id: int) -> list[Artifact]:
+        """The newest version of each file a task made."""
+        ...
+
+    async def artifact(self, artifact_id: int) -> Artifact:
+        """One artifact; NotFound."""
+        ...
+
+    async def cost_usd(self, task_id: int) -> Decimal | None:
+        """What a task cost: None when a part of it is unknown or it used no priced model."""
+        ...
+
+
+class Hooks(Protocol):
+    """The inbound webhooks."""
+
+    async def hook(self, name: str) -> Hook | None:
+        """One hook by name."""
+        ...
+
+    async def hooks(self) -> list[Hook]:
+        """All of them."""
+        ...
+
+    async def save_hook(self, hook: Hook) -> None:
+        """Make it or replace it."""
+        ...
