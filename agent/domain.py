@@ -28,6 +28,9 @@ Outcome = Literal["happened", "again", "skip"]
 """What a person says about a call whose effect is unknown: it took place, run it once more, or leave it."""
 
 EntryKind = Literal["user", "assistant", "tool", "status", "decision", "artifact", "usage"]
+COLLECTED: frozenset[str] = frozenset({"webhook", "cli"})
+"""Channels whose answers are fetched from the rows by whoever asked: a delivery to them is `sent` as it is written."""
+
 DeliveryKind = Literal["reply", "approval", "settle", "notice", "file"]
 DeliveryStatus = Literal["pending", "sent", "unsure", "failed", "expired"]
 Role = Literal["member", "approver", "admin"]

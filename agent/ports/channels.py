@@ -9,8 +9,8 @@ from typing import Any, Literal, Protocol
 from agent.domain import Address, Approval, Artifact, Button, Delivery, IncomingMessage, Task, TaskStatus
 from agent.ports.store import Accepted
 
-Feature = Literal["buttons", "forms", "threads", "uploads", "edits", "streaming", "rich_text", "collected"]
-"""What a channel can do more than take plain text. `collected`: answers are fetched from the rows, nothing is sent."""
+Feature = Literal["buttons", "forms", "threads", "uploads", "edits", "streaming", "rich_text"]
+"""What a channel can do more than take plain text."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,6 +24,7 @@ from agent.domain import (
     Hook,
     IncomingMessage,
     Session,
+    Target,
     Task,
     TaskStatus,
     Usage,
@@ -57,6 +58,9 @@ class CallChange:
     status: CallStatus
     reason: str | None = None
     decided_by: str | None = None
+    title: str | None = None
+    preview: str | None = None
+    targets: tuple[Target, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
