@@ -34,7 +34,7 @@ run: setup ## Start Signoff with ./config.yaml
 	@exec $(PY) -m bot run
 
 test: setup ## Run the whole test suite
-	$(PY) -m pytest --numprocesses $(WORKERS) --dist loadgroup
+	$(PY) -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 check: setup ## Lint, formatting, types, architecture
 	$(PY) -m ruff check .
