@@ -23,7 +23,9 @@ HOME = {
     "aiosqlite": "storage/",
     "alembic": "storage/",
     "asyncpg": "storage/",
-    "litellm": "agent/llm.py",
+    "defusedxml": "tools/",
+    "litellm": "agent/llm",
+    "openpyxl": "tools/",
     "rich": "bot/cli",
     "sqlalchemy": "storage/",
     "sqlite3": "storage/",
@@ -31,7 +33,7 @@ HOME = {
     "uvloop": "bot/",
 }
 # Whatever goes wrong inside one task, delivery or event must not take the others along. Nobody else catches everything.
-BORDERS: dict[str, int] = {}
+BORDERS = {"agent/outbox.py": 1, "agent/worker.py": 1, "bot/server.py": 1}
 BANNED_WORDS = {"util", "utils", "helper", "helpers", "manager", "common", "misc", "base"}
 BANNED_IMPORTS = {"unittest.mock", "mock", "pytest_mock"}
 
@@ -110,7 +112,7 @@ def breaks_imports(_: str, tree: ast.Module) -> Iterator[str]:
 
 
 def breaks_borders(name: str, tree: ast.Module) -> Iterator[str]:
-    if (count := sum(map(catches_everything, ast.walk(tree)))) != (allowed := BORDERS.get(name, 0)):
+    if (count := sum(map(catches_everything, ast.walk(tree)))) > (allowed := BORDERS.get(name, 0)):
         yield f"catches everything {count} times, {allowed} allowed"
 
 
