@@ -266,7 +266,6 @@ class Delivery:
     next_attempt_at: datetime
     expires_at: datetime
     buttons: tuple[Button, ...] = ()
-    artifacts: tuple[int, ...] = ()
     approval_id: int | None = None
     sent_as: str | None = None
 

@@ -90,7 +90,8 @@ class NewDelivery:
     """A row for the outbox. `approval_id` None on a card or settle means: of this step's new approval.
 
     `collected` marks an address that fetches its answers itself (webhook answer, terminal): the row is `sent` at once.
-    Cards and settles have no text here; they are rendered from the approval when they are sent.
+    Cards and settles have no text here; they are rendered from the approval when they are sent. A reply carries the
+    newest version of every artifact of its task.
     """
 
     kind: DeliveryKind
@@ -99,7 +100,6 @@ class NewDelivery:
     expires_at: datetime
     text: str = ""
     buttons: tuple[Button, ...] = ()
-    artifacts: tuple[int, ...] = ()
     approval_id: int | None = None
     collected: bool = False
 
@@ -227,9 +227,8 @@ class Store(Protocol):
         """The ended tasks of a session from `session.summary_from` on, oldest first."""
         ...
 
-    async def advance(self, run: RunKey, step: Step) -> TaskState | None:
-        """Write a run's step; LeaseLost when the run is not the owner any more. Returns the state only when the step
-        made an approval (its id is needed), else None."""
+    async def advance(self, run: RunKey, step: Step) -> None:
+        """Write a run's step; LeaseLost when the run is not the owner any more."""
         ...
 
     async def change(self, task_id: int, plan: Plan) -> Step | None:
