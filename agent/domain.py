@@ -27,7 +27,7 @@ Verdict = Literal["approved", "denied"]
 Outcome = Literal["happened", "again", "skip"]
 """What a person says about a call whose effect is unknown: it took place, run it once more, or leave it."""
 
-EntryKind = Literal["user", "assistant", "tool", "status", "decision", "artifact", "usage"]
+EntryKind = Literal["user", "assistant", "tool", "status", "decision", "artifact"]
 COLLECTED: frozenset[str] = frozenset({"webhook", "cli"})
 """Channels whose answers are fetched from the rows by whoever asked: a delivery to them is `sent` as it is written."""
 
@@ -156,12 +156,12 @@ class Entry:
     """One row of a task's journal; `data` by kind:
 
     user       {"text", "files": [path]}
-    assistant  {"text", "calls": [{"id", "name", "arguments": text}], "reasoning"?, "model", "finish_reason"}
+    assistant  {"text", "calls": [{"id", "name", "arguments": text}], "reasoning"?, "model", "finish_reason",
+               "usage": {"input_tokens", "output_tokens", "cached_tokens", "cost_usd": text or null}}
     tool       {"call_id", "name", "text", "status": call status, "net": bool}   `net`: the step had a net result
     status     {"status", "error_code"?, "text"?}
     decision   {"approval_id", "call_ids": [id], "verdict", "by", "reason"}
-    artifact   {"artifact_id", "name", "path", "media_type", "size_bytes", "sha256", "version"}
-    usage      {"model", "input_tokens", "output_tokens", "cached_tokens", "cost_usd": text or null}
+    artifact   {"name", "path", "media_type", "size_bytes", "sha256"}
     """
 
     kind: EntryKind

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agent.domain import Artifact, Target
+from agent.domain import Target
 from agent.errors import BadArguments
 from agent.ports.clock import Clock
 from agent.ports.files import WorkspaceFiles
@@ -48,7 +48,7 @@ class ToolContext:
     task_id: int
     idempotency_key: str
     workspace: WorkspaceFiles
-    publish: Callable[[str], Awaitable[Artifact]]
+    publish: Callable[[str], Awaitable[None]]
     clock: Clock
     base: Mapping[str, str | None] = field(default_factory=dict)
 

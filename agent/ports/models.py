@@ -26,7 +26,7 @@ class ModelProfile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProposedCall:
-    """A tool call as the model wrote it: `arguments` is unchecked text, `call_id` never empty and unique in its turn."""
+    """A tool call as the model wrote it: `arguments` is unchecked text, `call_id` is unique in its turn."""
 
     call_id: str
     name: str
