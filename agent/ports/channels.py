@@ -27,12 +27,11 @@ class Outgoing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """What is happening now; best effort, never state. `text` is the answer so far, `action` the tool at work."""
+    """What is happening now; best effort, never state. `text` is the answer so far."""
 
     task_id: int
     status: TaskStatus
     text: str = ""
-    action: str = ""
 
 
 class Inbox(Protocol):

@@ -1,0 +1,65 @@
+"""The one way in: every entrance hands its message here, and a durable task comes out."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+
+from agent import texts
+from agent.domain import IncomingFile, IncomingMessage
+from agent.errors import BadInput, Draining
+from agent.ports.files import WorkspaceFiles, Workspaces
+from agent.ports.store import Accepted, Store
+from agent.tool import clean, in_thread
+
+TEXT_LIMIT = 40_000
+"""Characters of one request; more belongs into a file. (Slack truncates messages over 40,000.)"""
+
+
+@dataclass(kw_only=True)
+class TaskInbox:
+    """Accepts messages until the process drains."""
+
+    store: Store
+    workspaces: Workspaces
+    draining: bool = field(default=False)
+
+    async def accept(self, message: IncomingMessage) -> Accepted:
+        """Make the task durable; only after this returns may the event be acknowledged.
+
+        Files are kept below `inbox/` first, so that a committed task never names a file that is not there.
+        """
+        if self.draining:
+            raise Draining(texts.DRAINING)
+        text = clean(message.text).strip()
+        if not text and not message.files:
+            raise BadInput("The request is empty. Say what should be done.", field="text")
+        if len(text) > TEXT_LIMIT:
+            raise BadInput(f"The request has {len(text)} characters; at most {TEXT_LIMIT} are read.", field="text")
+        workspace = message.workspace or self.workspaces.for_address(message.address)
+        files = self.workspaces.open(workspace)
+        names = [await in_thread(_keep, files, file) for file in message.files]
+        return await self.store.accept(replace(message, text=text), workspace=workspace, files=tuple(names))
+
+
+def _keep(files: WorkspaceFiles, file: IncomingFile) -> str:
+    """Save a file below `inbox/` under its own name; another content of that name gets a number."""
+    name = PurePosixPath(_file_name(file.name))
+    wanted = hashlib.sha256(file.content).hexdigest()
+    for number in range(1, 1000):
+        path = f"inbox/{name}" if number == 1 else f"inbox/{name.stem}-{number}{name.suffix}"
+        there = files.sha256(path)
+        if there == wanted:
+            return path
+        if there is None:
+            files.write(path, file.content, expected=None, area="system")
+            return path
+    raise BadInput(f"There are too many files named {name} in the inbox. Send it under another name.", field="files")
+
+
+def _file_name(name: str) -> str:
+    """The last part of a name somebody else chose, without what a file system or a shell would trip over."""
+    last = clean(name).replace("\\", "/").rsplit("/", 1)[-1]
+    return re.sub(r"[\x00-\x1f\x7f:*?\"<>|]", "_", last).strip(". ")[:120] or "file"

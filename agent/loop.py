@@ -1,0 +1,183 @@
+"""The loop: from a task's rows to its next step, until it is done or waits for a person."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from agent import budget, history, progress, texts
+from agent.budget import BudgetSettings
+from agent.domain import Entry
+from agent.endings import ending
+from agent.errors import BudgetExceeded, ContextTooLong, ModelRefused, ModelUnavailable
+from agent.gate import Gate, assistant
+from agent.live import Live
+from agent.ports.channels import Progress
+from agent.ports.clock import Clock
+from agent.ports.models import ChatMessage, ModelProfile, Models, Restarted, TextDelta, Turn
+from agent.ports.store import Step, Store, TaskState
+from agent.run import Run, Stopped
+
+SHOWN_SECONDS = 0.05
+"""Pause between two pieces of live progress: 20 a second to a browser of the same process."""
+
+
+class TaskFailed(Exception):
+    """The task ends here; `code` goes into its row, the message to the requester."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loop:
+    """Runs one claimed task as far as it goes.
+
+    `tools` are the registry's schemas as the model gets them, `system_prompt` renders the system message of a task.
+    """
+
+    store: Store
+    models: Models
+    gate: Gate
+    live: Live
+    clock: Clock
+    model: str
+    steps: int
+    tools: Sequence[dict[str, Any]]
+    budget: BudgetSettings
+    system_prompt: Callable[[TaskState], Awaitable[str]]
+
+    async def run(self, run: Run) -> None:
+        """Work until the task is terminal or parked; every end is committed. LeaseLost passes through."""
+        try:
+            await self._work(run)
+        except Stopped as stopped:
+            await self._stop(run, clean=stopped.clean)
+        except TaskFailed as failure:
+            await self.fail(run, failure.code, str(failure))
+
+    async def fail(self, run: Run, code: str, reason: str) -> None:
+        """End the task as failed, its open calls closed, the requester told."""
+        now = self.clock.now()
+        await run.write(ending(run.state, "failed", texts.failed(reason), now, code=code, reason=reason))
+        self._show(run)
+
+    async def _work(self, run: Run) -> None:
+        if not run.state.entries:
+            task = run.state.task
+            run.note(Step(entries=(Entry(kind="user", data={"text": task.prompt, "files": list(task.files)}),)))
+        while True:
+            if run.stop.is_set():
+                raise Stopped
+            if await self.gate.settle(run) == "parked":
+                self._show(run)
+                return
+            stop = progress.check(run.state.entries, self.gate.effects.progress, self.steps)
+            if stop is not None:
+                raise TaskFailed(stop.code, f"{stop.reason} {texts.CONTINUE}")
+            turn = await self._turn(run)
+            if not turn.calls:
+                await self._finish(run, turn)
+                return
+            await run.write(self.gate.propose(run, turn))
+
+    # --- the model ---
+
+    async def _turn(self, run: Run) -> Turn:
+        """One usable turn of the model; an empty one is asked for once more."""
+        profile = self._profile(run)
+        for _ in range(2):
+            turn = await self._answered(run, profile)
+            if turn.calls or turn.text.strip():
+                return turn
+            run.note(Step(usage=(turn.usage,)))
+        raise TaskFailed("no_answer", texts.NO_ANSWER)
+
+    async def _answered(self, run: Run, profile: ModelProfile) -> Turn:
+        try:
+            await self._within_budget(run, profile)
+            return await self._completion(run, profile)
+        except BudgetExceeded as error:
+            raise TaskFailed("budget", str(error)) from None
+        except ModelUnavailable as error:
+            raise TaskFailed("model_unavailable", str(error)) from None
+        except ModelRefused as error:
+            raise TaskFailed("model_refused", str(error)) from None
+        except ContextTooLong as error:
+            raise TaskFailed("context_too_long", str(error)) from None
+
+    async def _completion(self, run: Run, profile: ModelProfile) -> Turn:
+        system: ChatMessage = {"role": "system", "content": await self.system_prompt(run.state)}
+        try:
+            messages = history.messages(run.state, run.past, profile.model)
+            return await run.interruptible(self._streamed(run, profile, [system, *messages]))
+        except ContextTooLong:
+            if not run.past:
+                raise
+            messages = history.messages(run.state, [], profile.model)
+            return await run.interruptible(self._streamed(run, profile, [system, *messages]))
+
+    async def _streamed(self, run: Run, profile: ModelProfile, messages: list[ChatMessage]) -> Turn:
+        text: list[str] = []
+        next_shown, time = 0.0, asyncio.get_running_loop().time
+        async for event in self.models.stream(profile.name, messages, self.tools):
+            match event:
+                case TextDelta():
+                    text.append(event.text)
+                    if self.live.followed(run.key.task_id) and time() >= next_shown:
+                        next_shown = time() + SHOWN_SECONDS
+                        self._show(run, text="".join(text))
+                case Restarted():
+                    text.clear()
+                case Turn():
+                    return event
+        raise ModelUnavailable("The model's answer ended without its last part.")
+
+    async def _within_budget(self, run: Run, profile: ModelProfile) -> None:
+        task = run.state.task
+        used = [
+            entry.data["usage"] for entry in run.state.entries if entry.kind == "assistant" and "usage" in entry.data
+        ]
+        tokens = sum(usage["input_tokens"] + usage["output_tokens"] for usage in used)
+        spent = sum((Decimal(usage["cost_usd"]) for usage in used if usage["cost_usd"] is not None), Decimal(0))
+        budget.check_task(self.budget, tokens=tokens, usd=spent)
+        if profile.priced:
+            since = self.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+            budget.check_day(
+                self.budget,
+                member_usd=await self.store.spent_usd(since, task.requester),
+                total_usd=await self.store.spent_usd(since),
+            )
+
+    # --- the end ---
+
+    async def _finish(self, run: Run, turn: Turn) -> None:
+        if looks_like_call(turn.text, list(self.gate.effects.registry)):
+            run.note(Step(entries=(Entry(kind="assistant", data=assistant(turn, [])),), usage=(turn.usage,)))
+            raise TaskFailed("no_tool_call", texts.NO_TOOL_CALL)
+        notes = [texts.CUT_ANSWER] if turn.finish_reason == "length" else []
+        if turn.model != self._profile(run).model:
+            notes.append(texts.fallback_used(turn.model))
+        answer = "\n\n".join([turn.text, *notes])
+        run.note(Step(entries=(Entry(kind="assistant", data=assistant(turn, [])),), usage=(turn.usage,)))
+        window = history.next_window(run.state, run.past, self._profile(run).context_tokens)
+        await run.write(replace(ending(run.state, "done", answer, self.clock.now()), window=window))
+        self._show(run)
+
+    async def _stop(self, run: Run, *, clean: bool) -> None:
+        if clean:
+            await run.write(ending(run.state, "cancelled", texts.CANCELLED, self.clock.now()))
+        else:
+            await self.fail(run, "stop_failed", texts.STOP_FAILED)
+        self._show(run)
+
+    def _profile(self, run: Run) -> ModelProfile:
+        return self.models.profile(run.state.task.model or run.state.session.model or self.model)
+
+    def _show(self, run: Run, text: str = "") -> None:
+        task = run.state.task
+        self.live.publish(Progress(task_id=task.task_id, status=task.status, text=text or task.answer or ""))

@@ -1,0 +1,145 @@
+"""The one way out: deliveries leave in order per address, at least once, each until it is sent or given up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import structlog
+
+from agent import texts
+from agent.domain import Approval, Button, Delivery
+from agent.errors import ChannelUnavailable, DeliveryRefused, DeliveryUnsure
+from agent.ports.channels import Channel, Outgoing
+from agent.ports.clock import Clock
+from agent.ports.store import Queries, Store
+
+log = structlog.get_logger()
+
+AT_ONCE = 50
+"""Deliveries under way at a time, over all addresses."""
+LONGEST_PAUSE = 300.0
+"""Seconds between two tries at the most; a channel's own `retry_after` is obeyed whatever it says."""
+
+
+class Rows(Store, Queries, Protocol):
+    """What the outbox reads and writes."""
+
+
+class Outbox:
+    """Sends what is due, one delivery at a time for each address."""
+
+    def __init__(self, rows: Rows, channels: Mapping[str, Channel], clock: Clock) -> None:
+        self._rows = rows
+        self._channels = channels
+        self._clock = clock
+        self._sending: dict[int, asyncio.Task[None]] = {}
+        self._loop: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Send in the background until `stop`."""
+        self._loop = asyncio.create_task(self._run(), name="outbox")
+
+    async def stop(self, grace_seconds: float = 5.0) -> None:
+        """Try what is due once more, wait for what is under way, then end."""
+        if self._loop is not None:
+            self._loop.cancel()
+            await asyncio.wait([self._loop])
+        try:
+            async with asyncio.timeout(grace_seconds):
+                await self.flush()
+        except TimeoutError:
+            log.warning("outbox_left_deliveries", count=len(self._sending))
+        for task in self._sending.values():
+            task.cancel()
+
+    async def flush(self) -> None:
+        """Send everything that is due now and return when it is done."""
+        while await self._begin() or self._sending:
+            await asyncio.wait(self._sending.values(), return_when=asyncio.FIRST_COMPLETED)
+
+    async def _run(self) -> None:
+        while True:
+            await self._begin()
+            await self._rows.doorbell.wait("outbox", 1.0)
+
+    async def _begin(self) -> int:
+        """Start sending what is due and not under way; how many."""
+        room = AT_ONCE - len(self._sending)
+        due = await self._rows.due(self._clock.now(), room, frozenset(self._sending)) if room > 0 else []
+        for delivery in due:
+            task = asyncio.create_task(self._deliver(delivery), name=f"delivery {delivery.delivery_id}")
+            self._sending[delivery.delivery_id] = task
+            task.add_done_callback(lambda _, key=delivery.delivery_id: self._sent(key))
+        return len(due)
+
+    def _sent(self, delivery_id: int) -> None:
+        del self._sending[delivery_id]
+        self._rows.doorbell.ring("outbox")
+
+    async def _deliver(self, delivery: Delivery) -> None:
+        """The delivery border: whatever a channel raises, the delivery's row says what became of it."""
+        try:
+            await self._attempt(delivery)
+        except ChannelUnavailable as error:
+            await self._retry(delivery, str(error), error.retry_after)
+        except DeliveryRefused as error:
+            log.warning(
+                "delivery_refused", delivery=delivery.delivery_id, channel=delivery.to.channel, reason=str(error)
+            )
+            await self._rows.delivered(delivery.delivery_id, "failed")
+        except DeliveryUnsure as error:
+            log.warning(
+                "delivery_unsure", delivery=delivery.delivery_id, channel=delivery.to.channel, reason=str(error)
+            )
+            await self._rows.delivered(delivery.delivery_id, "unsure")
+        except Exception:
+            log.exception("delivery_failed_unexpectedly", delivery=delivery.delivery_id, channel=delivery.to.channel)
+            await self._retry(delivery, "unexpected error", None)
+
+    async def _attempt(self, delivery: Delivery) -> None:
+        if delivery.expires_at <= self._clock.now():
+            log.warning("delivery_expired", delivery=delivery.delivery_id, channel=delivery.to.channel)
+            await self._rows.delivered(delivery.delivery_id, "expired")
+            return
+        channel = self._channels.get(delivery.to.channel)
+        if channel is None:
+            raise ChannelUnavailable(f"The channel {delivery.to.channel} is not running here.", retry_after=60)
+        outgoing = await self._rendered(delivery)
+        sent_as: str | None = None
+        if delivery.kind == "settle":
+            sent_as = (
+                await self._rows.card_sent_as(outgoing.approval.approval_id, delivery.to) if outgoing.approval else None
+            )
+            if sent_as is not None:
+                await channel.settle(outgoing, sent_as)
+        else:
+            sent_as = await channel.send(outgoing)
+        await self._rows.delivered(delivery.delivery_id, "sent", sent_as=sent_as)
+
+    async def _rendered(self, delivery: Delivery) -> Outgoing:
+        """The delivery with what it carries; a card is drawn from its rows as they are now."""
+        task = (await self._rows.load(delivery.task_id)).task if delivery.task_id is not None else None
+        if delivery.approval_id is not None:
+            approval = await self._rows.find_approval(approval_id=delivery.approval_id)
+            text = texts.card(approval) if approval.status == "open" else texts.verdict(approval)
+            return Outgoing(delivery=delivery, text=text, buttons=_buttons(approval), task=task, approval=approval)
+        made = await self._rows.artifacts(task.task_id) if task is not None and delivery.kind == "reply" else []
+        return Outgoing(delivery=delivery, text=delivery.text, artifacts=tuple(made), task=task)
+
+    async def _retry(self, delivery: Delivery, reason: str, retry_after: float | None) -> None:
+        pause = min(2.0**delivery.attempts, LONGEST_PAUSE) if retry_after is None else retry_after
+        log.info("delivery_postponed", delivery=delivery.delivery_id, seconds=pause, reason=reason)
+        at: datetime = self._clock.now() + timedelta(seconds=pause)
+        await self._rows.delivered(delivery.delivery_id, "pending", next_attempt_at=at)
+
+
+def _buttons(approval: Approval) -> tuple[Button, ...]:
+    if approval.status != "open" or not approval.approvers:
+        return ()
+    return (
+        Button(label="Approve", value=f"{approval.token}:approved"),
+        Button(label="Deny", value=f"{approval.token}:denied"),
+    )

@@ -1,0 +1,175 @@
+"""The worker: claims tasks, keeps their leases, passes on requests to stop, and lets go of everything on a drain."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import structlog
+
+from agent import texts
+from agent.approvals import Approvals
+from agent.errors import LeaseLost, StorageError
+from agent.loop import Loop
+from agent.ports.clock import Clock
+from agent.ports.store import Store, TaskState
+from agent.run import Run
+
+log = structlog.get_logger()
+
+HEARTBEAT_SECONDS = 10.0
+"""A third of the lease, so that two beats may be lost."""
+SWEEP_SECONDS = 1.0
+CRASH_LIMIT = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkerSettings:
+    """`owner` names this process in leases; `limit` is how many tasks run at once."""
+
+    owner: str
+    limit: int = 64
+
+
+class Worker:
+    """Runs tasks as coroutines. All of its state is in the rows; dropping it at any moment loses nothing."""
+
+    def __init__(
+        self, settings: WorkerSettings, *, store: Store, loop: Loop, approvals: Approvals, clock: Clock
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._loop = loop
+        self._approvals = approvals
+        self._clock = clock
+        self._runs: dict[int, Run] = {}
+        self._running: dict[int, asyncio.Task[None]] = {}
+        self._background: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Claim and run in the background until `drain`."""
+        for work in (self._claim_forever(), self._beat_forever(), self._watch_stops(), self._sweep_forever()):
+            self._background.append(asyncio.create_task(work, name=work.__name__))
+
+    async def drain(self, grace_seconds: float) -> None:
+        """Stop claiming, let runs end in the grace time, requeue the rest at once."""
+        await _cancelled(self._background)
+        self._background.clear()
+        if self._running:
+            await asyncio.wait(self._running.values(), timeout=grace_seconds)
+        left = len(self._running)
+        await _cancelled(list(self._running.values()))
+        requeued = await self._store.requeue(self._settings.owner)
+        if left:
+            log.info("runs_requeued", count=requeued)
+
+    async def run_until_idle(self) -> None:
+        """Run whatever is runnable, and what that makes runnable, until nothing is left."""
+        while True:
+            claimed = await self._claim()
+            if not claimed and not self._running:
+                return
+            if self._running:
+                await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_COMPLETED)
+
+    # --- the four loops ---
+
+    async def _claim_forever(self) -> None:
+        while True:
+            if not await self._claimed_safely():
+                await self._store.doorbell.wait("tasks", 1.0)
+
+    async def _claimed_safely(self) -> int:
+        try:
+            return await self._claim()
+        except StorageError as error:
+            log.warning("claim_failed", reason=str(error))
+            await self._clock.sleep(1.0)
+            return 0
+
+    async def _beat_forever(self) -> None:
+        while True:
+            await self._clock.sleep(HEARTBEAT_SECONDS)
+            await self._beat()
+
+    async def _watch_stops(self) -> None:
+        """A request to stop made anywhere reaches its run at once where the doorbell rings, else with the beat."""
+        while True:
+            await self._store.doorbell.wait("cancel", HEARTBEAT_SECONDS)
+            if self._runs:
+                await self._beat()
+
+    async def _sweep_forever(self) -> None:
+        while True:
+            await self._clock.sleep(SWEEP_SECONDS)
+            try:
+                await self._approvals.sweep()
+                await self._store.reap()
+            except StorageError as error:
+                log.warning("sweep_failed", reason=str(error))
+
+    async def _beat(self) -> None:
+        try:
+            for task_id in await self._store.heartbeat(self._settings.owner, list(self._runs)):
+                if task_id in self._runs:
+                    self._runs[task_id].stop.set()
+        except StorageError as error:
+            log.warning("heartbeat_failed", reason=str(error))
+
+    # --- one task ---
+
+    async def _claim(self) -> int:
+        free = self._settings.limit - len(self._running)
+        if free <= 0:
+            return 0
+        states = await self._store.claim(self._settings.owner, free)
+        for state in states:
+            task = asyncio.create_task(self._run(state), name=f"task {state.task.task_id}")
+            self._running[state.task.task_id] = task
+            task.add_done_callback(lambda _, key=state.task.task_id: self._ended(key))
+        return len(states)
+
+    def _ended(self, task_id: int) -> None:
+        del self._running[task_id]
+        self._store.doorbell.ring("tasks")
+
+    async def _run(self, state: TaskState) -> None:
+        """The task border: whatever goes wrong inside, the task's row says so and the worker lives on."""
+        task_id = state.task.task_id
+        structlog.contextvars.bind_contextvars(task=task_id, session=state.session.session_id)
+        run = Run(self._store, state, [], self._settings.owner)
+        self._runs[task_id] = run
+        try:
+            if state.task.cancel_requested:
+                run.stop.set()
+            if state.task.crashes >= CRASH_LIMIT:
+                await self._loop.fail(run, "crashed", texts.CRASHED)
+                return
+            if state.task.seq > 1:
+                run.past = await self._store.earlier(state.session, state.task.seq)
+            await self._loop.run(run)
+            if run.state.task.status == "running":
+                raise RuntimeError("the loop returned and left its task running")
+            log.info("task_left", status=run.state.task.status, error=run.state.task.error_code)
+        except LeaseLost:
+            log.warning("lease_lost")
+        except StorageError as error:
+            log.warning("task_interrupted", reason=str(error))
+        except Exception:
+            log.exception("task_failed_unexpectedly")
+            await self._failed(run)
+        finally:
+            self._runs.pop(task_id, None)
+
+    async def _failed(self, run: Run) -> None:
+        try:
+            await self._loop.fail(run, "internal", texts.INTERNAL)
+        except StorageError as error:
+            log.warning("task_left_to_its_lease", reason=str(error))
+
+
+async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
