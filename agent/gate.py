@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Literal
@@ -29,7 +28,7 @@ class Gate:
     """Takes the calls of a turn as far as it can without a person."""
 
     effects: Effects
-    policies: Mapping[str, PolicySettings]
+    policy: PolicySettings
 
     def propose(self, run: Run, turn: Turn) -> Step:
         """The step that stores a turn with its calls, checked, before anything is done about them."""
@@ -95,8 +94,7 @@ class Gate:
         return "answered"
 
     def _rule(self, run: Run, call: Call) -> policy.Rule:
-        task = run.state.task
-        return policy.rule(self.policies.get(task.workspace, self.policies["*"]), call.capability, task.origin)
+        return policy.rule(self.policy, call.capability, run.state.task.origin)
 
     def _may_go_on(self, run: Run, call: Call) -> bool:
         refusal = progress.refusal(run.state.entries, call, self.effects.progress)

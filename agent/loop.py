@@ -15,6 +15,7 @@ from agent.endings import ending
 from agent.errors import BudgetExceeded, ContextTooLong, ModelRefused, ModelUnavailable
 from agent.gate import Gate, assistant
 from agent.live import Live
+from agent.llm.call_text import calls_in
 from agent.ports.channels import Progress
 from agent.ports.clock import Clock
 from agent.ports.models import ChatMessage, ModelProfile, Models, Restarted, TextDelta, Turn
@@ -156,7 +157,7 @@ class Loop:
     # --- the end ---
 
     async def _finish(self, run: Run, turn: Turn) -> None:
-        if looks_like_call(turn.text, list(self.gate.effects.registry)):
+        if calls_in(turn.text, self.gate.effects.registry):
             run.note(Step(entries=(Entry(kind="assistant", data=assistant(turn, [])),), usage=(turn.usage,)))
             raise TaskFailed("no_tool_call", texts.NO_TOOL_CALL)
         notes = [texts.CUT_ANSWER] if turn.finish_reason == "length" else []

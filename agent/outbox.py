@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -72,10 +73,10 @@ class Outbox:
         for delivery in due:
             task = asyncio.create_task(self._deliver(delivery), name=f"delivery {delivery.delivery_id}")
             self._sending[delivery.delivery_id] = task
-            task.add_done_callback(lambda _, key=delivery.delivery_id: self._sent(key))
+            task.add_done_callback(partial(self._sent, delivery.delivery_id))
         return len(due)
 
-    def _sent(self, delivery_id: int) -> None:
+    def _sent(self, delivery_id: int, _: asyncio.Task[None]) -> None:
         del self._sending[delivery_id]
         self._rows.doorbell.ring("outbox")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -65,8 +65,8 @@ class Tool:
     description: str
     parameters: type[Arguments]
     capability: str
-    run: Callable[[ToolContext, Any], Awaitable[str]]
-    preview: Callable[[ToolContext, Any], Awaitable[Preview]] | None = None
+    run: Callable[[ToolContext, Any], Coroutine[Any, Any, str]]
+    preview: Callable[[ToolContext, Any], Coroutine[Any, Any, Preview]] | None = None
     idempotent: bool = False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
@@ -48,8 +49,8 @@ class Worker:
 
     def start(self) -> None:
         """Claim and run in the background until `drain`."""
-        for work in (self._claim_forever(), self._beat_forever(), self._watch_stops(), self._sweep_forever()):
-            self._background.append(asyncio.create_task(work, name=work.__name__))
+        for work in (self._claim_forever, self._beat_forever, self._watch_stops, self._sweep_forever):
+            self._background.append(asyncio.create_task(work(), name=work.__name__))
 
     async def drain(self, grace_seconds: float) -> None:
         """Stop claiming, let runs end in the grace time, requeue the rest at once."""
@@ -126,10 +127,10 @@ class Worker:
         for state in states:
             task = asyncio.create_task(self._run(state), name=f"task {state.task.task_id}")
             self._running[state.task.task_id] = task
-            task.add_done_callback(lambda _, key=state.task.task_id: self._ended(key))
+            task.add_done_callback(partial(self._ended, state.task.task_id))
         return len(states)
 
-    def _ended(self, task_id: int) -> None:
+    def _ended(self, task_id: int, _: asyncio.Task[None]) -> None:
         del self._running[task_id]
         self._store.doorbell.ring("tasks")
 
