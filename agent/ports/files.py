@@ -57,6 +57,13 @@ class WorkspaceFiles(Protocol):
         """The entries below a folder, depth first in name order, without those of `.signoff/`."""
         ...
 
+    def current(self, path: str, *, area: Area = "files") -> bytes | None:
+        """What a write here would replace, None when there is nothing; refuses every path that `write` refuses.
+
+        Previews start from it, so that nobody is asked for something that cannot be done.
+        """
+        ...
+
     def write(self, path: str, content: bytes, *, expected: str | None, area: Area = "files") -> None:
         """Replace or make a file atomically (temporary file, fsync, rename), making folders on the way.
 

@@ -1,0 +1,1 @@
+"""The folders that tasks work in, behind a guard that nothing gets out of."""

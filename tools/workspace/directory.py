@@ -1,0 +1,79 @@
+"""The workspaces by name, and which one a conversation works in."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from agent.domain import Address
+from agent.errors import NotFound, StorageError
+from tools.workspace.guard import Workspace
+
+_WILD = re.compile(r"\[[^\]]+\]|[*?]")
+_PRIVATE = re.compile(r"[A-Za-z0-9_-]{1,60}-[0-9a-f]{12}")
+
+
+class WorkspaceDirectory:
+    """The configured workspaces and the private ones, implementing Workspaces.
+
+    `folders` gives each configured name its folder and `patterns` its channel patterns: shell-style, over
+    `channel:conversation` or `channel:conversation/thread`. Private workspaces are made below `private_folder`.
+    `protected`: absolute paths that no tool may reach in any workspace.
+    """
+
+    def __init__(
+        self,
+        folders: Mapping[str, str],
+        patterns: Mapping[str, Sequence[str]],
+        *,
+        private_folder: str,
+        protected: Iterable[str] = (),
+    ) -> None:
+        self._private_folder = Path(private_folder)
+        self._protected = tuple(protected)
+        self._workspaces = {
+            name: Workspace(name, folder, protected=self._protected) for name, folder in folders.items()
+        }
+        self._patterns = [(pattern, name) for name, own in patterns.items() for pattern in own]
+
+    def open(self, name: str) -> Workspace:
+        """The files of a workspace; NotFound when there is none of that name."""
+        if name in self._workspaces:
+            return self._workspaces[name]
+        folder = self._private_folder / name
+        if not _PRIVATE.fullmatch(name) or not folder.is_dir():
+            raise NotFound(f"There is no workspace {name!r}.")
+        return Workspace(name, str(folder), protected=self._protected)
+
+    def for_address(self, address: Address) -> str:
+        """The workspace an address works in: the pattern that fits best, or a private one made for the conversation.
+
+        A direct message is a conversation of its own, and so are a group, a hook and a schedule.
+        """
+        conversation = f"{address.channel}:{address.conversation}"
+        texts = {conversation, f"{conversation}/{address.thread or ''}"}
+        fitting = [item for item in self._patterns if any(fnmatchcase(text, item[0]) for text in texts)]
+        if fitting:
+            return max(fitting, key=lambda item: _specificity(item[0]))[1]
+        name = _private_name(conversation)
+        try:
+            (self._private_folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(
+                f"The private workspace {self._private_folder / name} cannot be made: {error}."
+            ) from error
+        return name
+
+
+def _specificity(pattern: str) -> int:
+    """How many characters a pattern fixes; of equals the one configured first wins."""
+    return len(_WILD.sub("", pattern))
+
+
+def _private_name(conversation: str) -> str:
+    """A folder's name that is readable, and different for different conversations whatever characters they have."""
+    readable = re.sub(r"[^A-Za-z0-9_-]+", "-", conversation)[:60]
+    return f"{readable}-{hashlib.sha256(conversation.encode()).hexdigest()[:12]}"
