@@ -49,9 +49,8 @@ class Restarted:
 class Turn:
     """The model's whole turn, the last event of a stream.
 
-    `finish_reason` is the provider's word but for: `length`, the turn was cut, also when only the unterminated JSON of
-    a call shows it; `text_call`, the whole text is a tool call written as text, which the model's profile does not
-    allow to be taken as one; `tool_calls`, there are calls.
+    `finish_reason` is `length` when the turn was cut, also when only the unterminated JSON of a call shows it, and
+    `tool_calls` when there are calls; else the provider's word.
 
     `model` is the PROVIDER/MODEL that really answered (a fallback names itself here). `reasoning` is what a provider
     wants back with the tool turns of the same model.

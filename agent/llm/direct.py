@@ -1,0 +1,165 @@
+"""The client for endpoints that speak the OpenAI chat protocol: one aiohttp session, server-sent events, orjson."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import aiohttp
+import orjson
+
+from agent.errors import ModelError, ModelUnavailable
+from agent.llm.dialects import for_provider
+from agent.llm.refusals import error_words, refusal
+from agent.llm.settings import ModelSettings
+from agent.llm.transport import Chunk, Request
+
+ENDPOINTS = {
+    "cerebras": "https://api.cerebras.ai/v1",
+    "deepseek": "https://api.deepseek.com",
+    "fireworks_ai": "https://api.fireworks.ai/inference/v1",
+    "groq": "https://api.groq.com/openai/v1",
+    "lm_studio": "http://127.0.0.1:1234/v1",
+    "mistral": "https://api.mistral.ai/v1",
+    "moonshot": "https://api.moonshot.ai/v1",
+    "ollama": "http://127.0.0.1:11434/v1",
+    "openai": "https://api.openai.com/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "together_ai": "https://api.together.ai/v1",
+    "vllm": "http://127.0.0.1:8000/v1",
+    "xai": "https://api.x.ai/v1",
+}
+"""Where a provider answers when `api_base` is not set; each from the provider's own documentation, November 2026."""
+
+# A reasoning model may think for minutes before the first word; providers that send keep-alives end the silence.
+_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=15, sock_read=300)
+_HEAD = b"data:"
+_DONE = b"[DONE]"
+
+
+class DirectTransport:
+    """Streams over plain HTTP. Connections are not limited: the number of workers is the limit."""
+
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+        self._without_usage: set[str] = set()
+
+    async def stream(self, request: Request) -> AsyncGenerator[list[Chunk], None]:
+        """Yield the chunks of each network read."""
+        settings = request.settings
+        try:
+            async with await self._post(request) as response:
+                if response.content_type == "application/json":  # a server that does not stream
+                    if isinstance(chunk := _loads(await response.read()), dict):
+                        yield [chunk]
+                    return
+                events = EventLines()
+                async for data in response.content.iter_any():
+                    if chunks := events.feed(data):
+                        yield chunks
+                    if events.done:
+                        return
+                if chunks := events.close():
+                    yield chunks
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            reason = str(error) or type(error).__name__
+            raise ModelUnavailable(f"{settings.model} could not be read to the end: {reason}.") from error
+        raise ModelUnavailable(f"{settings.model} closed the connection before its answer was complete.")
+
+    async def close(self) -> None:
+        """Close the session."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _post(self, request: Request) -> aiohttp.ClientResponse:
+        """The accepted answer; a server that does not know `stream_options` is asked without, now and ever after."""
+        settings = request.settings
+        url = endpoint(settings)
+        response = await self._send(url, request)
+        if response.status == 400 and url not in self._without_usage:
+            text = await response.text(errors="replace")
+            if "stream_options" not in text and "include_usage" not in text:
+                raise _refused(settings, response, text)
+            self._without_usage.add(url)
+            response = await self._send(url, request)
+        if response.status != 200:
+            raise _refused(settings, response, await response.text(errors="replace"))
+        return response
+
+    async def _send(self, url: str, request: Request) -> aiohttp.ClientResponse:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=_TIMEOUT)
+        settings = request.settings
+        headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
+        if settings.api_key is not None:
+            headers["Authorization"] = f"Bearer {settings.api_key.get_secret_value()}"
+        data = orjson.dumps(_body(request, with_usage=url not in self._without_usage))
+        return await self._session.post(url, data=data, headers=headers, allow_redirects=False)
+
+
+class EventLines:
+    """Server-sent events cut into chunks: split anywhere, LF or CRLF, comments and other fields passed over."""
+
+    def __init__(self) -> None:
+        self.done = False
+        self._tail = b""
+
+    def feed(self, data: bytes) -> list[Chunk]:
+        """The chunks that are complete with these bytes; ValueError when one is not JSON."""
+        lines = (self._tail + data).split(b"\n")
+        self._tail = lines.pop()
+        return self._chunks(lines)
+
+    def close(self) -> list[Chunk]:
+        """The chunk of a last line without a line end."""
+        tail, self._tail = self._tail, b""
+        return self._chunks([tail])
+
+    def _chunks(self, lines: list[bytes]) -> list[Chunk]:
+        chunks: list[Chunk] = []
+        for line in lines:
+            if not line.startswith(_HEAD):
+                continue
+            payload = line[5:].strip()
+            if payload == _DONE:
+                self.done = True
+                break
+            if payload and isinstance(chunk := _loads(payload), dict):
+                chunks.append(chunk)
+        return chunks
+
+
+def endpoint(settings: ModelSettings) -> str:
+    """The URL of the completions; KeyError when neither `api_base` nor the provider says where."""
+    root = settings.api_base or ENDPOINTS[settings.provider]
+    return f"{root.rstrip('/')}/chat/completions"
+
+
+def _body(request: Request, *, with_usage: bool) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "model": request.settings.model_id,
+        "messages": for_provider(request.messages, request.settings.provider),
+        "stream": True,
+    }
+    if request.tools:  # an empty list is refused by some
+        body["tools"] = request.tools
+    if with_usage:
+        body["stream_options"] = {"include_usage": True}
+    return body
+
+
+def _loads(payload: bytes) -> Any:
+    try:
+        return orjson.loads(payload)
+    except orjson.JSONDecodeError:  # half an emoji in an escape, which is legal JSON and cleaned later
+        return json.loads(payload)
+
+
+def _refused(settings: ModelSettings, response: aiohttp.ClientResponse, text: str) -> ModelError:
+    try:
+        words = error_words(text, orjson.loads(text))
+    except orjson.JSONDecodeError:
+        words = text
+    return refusal(settings.model, response.status, words, response.headers)
