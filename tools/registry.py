@@ -16,7 +16,7 @@ from tools.tables.tool import table_tools
 def build_tool_registry(processes: Processes, skills: SkillSource) -> ToolRegistry:
     """Every tool by its name. A tool without a declared power, or a second one of a name, is a mistake in the code."""
     tools: list[Tool] = [
-        *file_tools(processes),
+        *file_tools(),
         *search_tools(processes),
         *table_tools(processes),
         *sheet_tools(processes),

@@ -16,8 +16,8 @@ FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 """O_NONBLOCK: opening a pipe that nobody writes to would wait for ever."""
 
 _REASONS = {
-    errno.ELOOP: "is a link, and links are not followed. Name the file itself",
-    errno.ENOTDIR: "does not lead through folders only, but through a file or a link",
+    errno.ELOOP: "is a link or lies behind one, and links are not followed. Name the file itself",
+    errno.ENOTDIR: "is not a folder, or lies behind a file or a link",
     errno.ENOENT: "does not exist",
     errno.EXDEV: "leaves the workspace",
     errno.EISDIR: "is a folder, not a file",
@@ -56,7 +56,7 @@ def explained(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason = _REASONS.get(error.errno or 0) or f"cannot be used: {error.strerror}"
-        raise ToolFailed(f"{shown(path) or 'The workspace'} {reason}.") from error
+        raise ToolFailed(f"{shown(path)} {reason}.") from error
 
 
 def open_beneath(root: int, names: Parts, flags: int) -> int:

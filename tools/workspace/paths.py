@@ -28,6 +28,8 @@ _UNSEEN = frozenset({"Cc", "Zl", "Zp"})
 
 def shown(path: str) -> str:
     """A path as it may stand in a message: nothing invisible, not too long."""
+    if not path:
+        return "The workspace"
     return visible(path[:_SHOWN]).replace("\n", "\\n").replace("\t", "\\t") + ("…" if len(path) > _SHOWN else "")
 
 
@@ -53,6 +55,11 @@ def parts(path: str) -> Parts:
     if max(sizes, default=0) > NAME_BYTES or sum(sizes) + len(sizes) > PATH_BYTES:
         raise ToolFailed(f"{shown(path)} is too long: at most {NAME_BYTES} bytes a name and {PATH_BYTES} in all.")
     return names
+
+
+def normal(path: str) -> str:
+    """The one spelling of a path, so that it counts as one file in targets, artifacts and grants."""
+    return "/".join(parts(path))
 
 
 def folded(name: str) -> str:
