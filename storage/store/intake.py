@@ -1,0 +1,115 @@
+"""Accepting a message: its key, its session and its task become durable together."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cache
+
+from sqlalchemy import Connection, Executable, bindparam, insert, select, update
+
+from agent.domain import IncomingMessage
+from agent.errors import Conflict, NotFound
+from agent.ports.store import Accepted
+from storage.doorbell import ring
+from storage.store.rows import AnyRow
+from storage.store.upserts import upsert
+from storage.tables import LIVE, received, sessions, tasks
+
+KNOWN = (
+    select(received.c.fingerprint, received.c.task_id, received.c.session_id, tasks.c.status)
+    .outerjoin(tasks, tasks.c.task_id == received.c.task_id)
+    .where(received.c.dedup_key == bindparam("key"))
+)
+FOLLOWED = (
+    select(tasks.c.session_id, sessions.c.channel, sessions.c.conversation)
+    .join(sessions, sessions.c.session_id == tasks.c.session_id)
+    .where(tasks.c.task_id == bindparam("followed"))
+)
+NEXT_SEQ = (
+    update(sessions)
+    .where(sessions.c.session_id == bindparam("session"))
+    .values(last_seq=sessions.c.last_seq + 1)
+    .returning(sessions.c.session_id, sessions.c.last_seq)
+)
+NEW_TASK = insert(tasks).returning(tasks.c.task_id)
+NEW_KEY = insert(received)
+
+
+def accept(
+    connection: Connection, message: IncomingMessage, *, workspace: str, files: tuple[str, ...], now: datetime
+) -> Accepted:
+    """Clash when another process accepts the same key at this moment: nothing is stored, ask again."""
+    if known := connection.execute(KNOWN, {"key": message.dedup_key}).first():
+        return _repeated(known, message)
+    session_id, seq = _place(connection, message, workspace)
+    task = {
+        "session_id": session_id,
+        "seq": seq,
+        "origin": message.origin,
+        "requester": message.sender,
+        "reply_to": message.reply_to or (message.address,),
+        "workspace": workspace,
+        "prompt": message.text,
+        "files": files,
+        "status": "queued",
+        "created_at": now,
+        "run_after": now,
+        "cancel_requested": False,
+        "follow_up_of": message.follow_up_of,
+    }
+    task_id: int = connection.execute(NEW_TASK, task).scalar_one()
+    key = {
+        "dedup_key": message.dedup_key,
+        "fingerprint": message.fingerprint,
+        "task_id": task_id,
+        "session_id": session_id,
+        "received_at": message.received_at,
+    }
+    connection.execute(NEW_KEY, key)
+    ring(connection, "tasks")
+    return Accepted(task_id=task_id, session_id=session_id, fresh=True, status="queued")
+
+
+def _repeated(known: AnyRow, message: IncomingMessage) -> Accepted:
+    """A sender that gives no fingerprint (two events of one chat message) repeats whatever the body is."""
+    if message.fingerprint is not None and message.fingerprint != known.fingerprint:
+        raise Conflict("This key was used before with another body; use a new key.", code="key_reused")
+    # A task that retention removed had ended, one way or another.
+    return Accepted(task_id=known.task_id, session_id=known.session_id, fresh=False, status=known.status or "done")
+
+
+def _place(connection: Connection, message: IncomingMessage, workspace: str) -> tuple[int, int]:
+    """The session a message belongs to and its number in it."""
+    if message.follow_up_of is not None:
+        found = connection.execute(NEXT_SEQ, {"session": _followed(connection, message)}).one()
+    else:
+        session = {
+            "channel": message.address.channel,
+            "conversation": message.address.conversation,
+            "thread": message.address.thread or "",
+            "workspace": workspace,
+            "archived": False,
+            "last_seq": 1,
+        }
+        found = connection.execute(_session_of_address(connection.dialect.name), session).one()
+    return found.session_id, found.last_seq
+
+
+def _followed(connection: Connection, message: IncomingMessage) -> int:
+    found = connection.execute(FOLLOWED, {"followed": message.follow_up_of}).first()
+    if found is None or (found.channel, found.conversation) != (message.address.channel, message.address.conversation):
+        raise NotFound(f"There is no task {message.follow_up_of} to follow up.", field="follow_up_of")
+    session_id: int = found.session_id
+    return session_id
+
+
+@cache
+def _session_of_address(dialect: str) -> Executable:
+    """Makes the session or joins it. PostgreSQL locks the row until the commit, so that seqs follow one another."""
+    statement = upsert(dialect, sessions)
+    joined = statement.on_conflict_do_update(
+        index_elements=["channel", "conversation", "thread"],
+        index_where=LIVE,
+        set_={"last_seq": sessions.c.last_seq + 1, "workspace": statement.excluded.workspace},
+    )
+    return joined.returning(sessions.c.session_id, sessions.c.last_seq)

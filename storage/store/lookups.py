@@ -1,0 +1,81 @@
+"""The reads behind commands, pages, cards and budgets."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+from sqlalchemy import Connection, bindparam, func, select
+
+from agent.domain import Approval, Artifact, Task
+from agent.errors import NotFound
+from storage.columns import Usd, UtcTime
+from storage.store import rows
+from storage.store.state import cards
+from storage.tables import UNDECIDED, approvals, artifacts, tasks, usage
+
+BY_ID = select(approvals).where(approvals.c.approval_id == bindparam("card"))
+BY_TOKEN = select(approvals).where(approvals.c.token == bindparam("card_token"))
+UNDECIDED_CARDS = select(approvals).where(UNDECIDED).order_by(approvals.c.approval_id)
+LATE_CARDS = UNDECIDED_CARDS.where(approvals.c.expires_at <= bindparam("now", type_=UtcTime))
+OF_TASK = select(*rows.ARTIFACT).where(artifacts.c.task_id == bindparam("task")).order_by(artifacts.c.artifact_id)
+ONE_ARTIFACT = select(*rows.ARTIFACT).where(artifacts.c.artifact_id == bindparam("artifact"))
+KNOWN_COST = func.sum(usage.c.cost_usd, type_=Usd)
+SPENT = select(KNOWN_COST).where(usage.c.at >= bindparam("since", type_=UtcTime))
+SPENT_BY = SPENT.where(usage.c.requester == bindparam("who"))
+TOKENS = select(func.sum(usage.c.input_tokens + usage.c.output_tokens)).where(usage.c.task_id == bindparam("task"))
+COST = select(KNOWN_COST, func.count(), func.count(usage.c.cost_usd)).where(usage.c.task_id == bindparam("task"))
+
+
+def find_approval(connection: Connection, approval_id: int | None, token: str | None) -> Approval:
+    if token is not None:
+        found = cards(connection, BY_TOKEN, {"card_token": token})
+    else:
+        found = cards(connection, BY_ID, {"card": approval_id})
+    if not found:
+        raise NotFound(f"There is no approval {approval_id}." if token is None else "There is no such card.")
+    return found[0]
+
+
+def expired_approvals(connection: Connection, now: datetime) -> list[Approval]:
+    return cards(connection, LATE_CARDS, {"now": now})
+
+
+def open_approvals(connection: Connection) -> list[Approval]:
+    return cards(connection, UNDECIDED_CARDS, {})
+
+
+def newest_tasks(connection: Connection, limit: int, before: int | None, status: str | None) -> list[Task]:
+    query = select(*rows.TASK).order_by(tasks.c.task_id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(tasks.c.task_id < before)
+    if status is not None:
+        query = query.where(tasks.c.status == status)
+    return [rows.task(row) for row in connection.execute(query)]
+
+
+def newest_artifacts(connection: Connection, task_id: int) -> list[Artifact]:
+    made = [rows.artifact(row) for row in connection.execute(OF_TASK, {"task": task_id})]
+    return list({artifact.path: artifact for artifact in made}.values())
+
+
+def artifact(connection: Connection, artifact_id: int) -> Artifact:
+    row = connection.execute(ONE_ARTIFACT, {"artifact": artifact_id}).first()
+    if row is None:
+        raise NotFound(f"There is no artifact {artifact_id}.")
+    return rows.artifact(row)
+
+
+def spent_usd(connection: Connection, since: datetime, requester: str | None) -> Decimal:
+    query, values = (SPENT, {}) if requester is None else (SPENT_BY, {"who": requester})
+    spent: Decimal | None = connection.execute(query, {"since": since, **values}).scalar()
+    return spent or Decimal(0)
+
+
+def tokens_used(connection: Connection, task_id: int) -> int:
+    return connection.execute(TOKENS, {"task": task_id}).scalar() or 0
+
+
+def cost_usd(connection: Connection, task_id: int) -> Decimal | None:
+    cost, model_calls, priced = connection.execute(COST, {"task": task_id}).one()
+    return cost if model_calls and priced == model_calls else None

@@ -1,0 +1,97 @@
+"""Deliveries: the head of each address, once at a time over all processes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Connection, bindparam, func, or_, select, update
+
+from agent.domain import Address, Delivery, DeliveryStatus
+from storage.columns import UtcTime
+from storage.doorbell import ring
+from storage.store import rows
+from storage.tables import PENDING, deliveries
+
+ADDRESS = (deliveries.c.channel, deliveries.c.conversation, deliveries.c.thread)
+NOW = bindparam("now", type_=UtcTime)
+LEASED_UNTIL = bindparam("lease_end", type_=UtcTime)
+HEADS = select(func.min(deliveries.c.delivery_id)).where(PENDING).group_by(*ADDRESS)
+DUE = (
+    select(deliveries)
+    .where(PENDING, deliveries.c.delivery_id.in_(HEADS), deliveries.c.next_attempt_at <= NOW)
+    .order_by(deliveries.c.delivery_id)
+    .limit(bindparam("limit"))
+)
+LEASABLE = (
+    DUE.with_only_columns(deliveries.c.delivery_id)
+    .where(or_(deliveries.c.leased_until.is_(None), deliveries.c.leased_until < NOW))
+    .with_for_update(skip_locked=True)
+    .cte("leasable")
+    .prefix_with("MATERIALIZED")
+)
+LEASE = (
+    update(deliveries)
+    .where(deliveries.c.delivery_id == LEASABLE.c.delivery_id)
+    .values(leased_until=LEASED_UNTIL)
+    .returning(*deliveries.c)
+)
+RENEW = (
+    update(deliveries)
+    .where(deliveries.c.delivery_id.in_(bindparam("leased", expanding=True)))
+    .values(leased_until=LEASED_UNTIL)
+)
+ATTEMPTED = (
+    update(deliveries)
+    .where(deliveries.c.delivery_id == bindparam("delivery"))
+    .values(
+        status=bindparam("new_status"),
+        attempts=deliveries.c.attempts + 1,
+        sent_as=func.coalesce(bindparam("message_id"), deliveries.c.sent_as),
+        next_attempt_at=func.coalesce(bindparam("retry_at", type_=UtcTime), deliveries.c.next_attempt_at),
+        leased_until=None,
+    )
+)
+CARD = (
+    select(deliveries.c.sent_as)
+    .where(
+        deliveries.c.approval_id == bindparam("card"),
+        deliveries.c.kind == "approval",
+        deliveries.c.sent_as.is_not(None),
+        *(column == bindparam(f"to_{column.name}") for column in ADDRESS),
+    )
+    .order_by(deliveries.c.delivery_id.desc())
+)
+
+
+def due(connection: Connection, now: datetime, limit: int, leased: frozenset[int]) -> list[Delivery]:
+    """One process: a delivery under way is still the head of its address, so it is enough to leave it out."""
+    found = connection.execute(DUE, {"now": now, "limit": limit + len(leased)}).all()
+    return [rows.delivery(row) for row in found if row.delivery_id not in leased][:limit]
+
+
+def lease_due(
+    connection: Connection, now: datetime, limit: int, leased: frozenset[int], lease_end: datetime
+) -> list[Delivery]:
+    """Many processes: the rows say who is at it. Asking again renews what this process has under way."""
+    if leased:
+        connection.execute(RENEW, {"leased": leased, "lease_end": lease_end})
+    found = connection.execute(LEASE, {"now": now, "limit": limit, "lease_end": lease_end}).all()
+    return sorted((rows.delivery(row) for row in found), key=lambda delivery: delivery.delivery_id)
+
+
+def delivered(
+    connection: Connection,
+    delivery_id: int,
+    status: DeliveryStatus,
+    sent_as: str | None,
+    next_attempt_at: datetime | None,
+) -> None:
+    values = {"delivery": delivery_id, "new_status": status, "message_id": sent_as, "retry_at": next_attempt_at}
+    connection.execute(ATTEMPTED, values)
+    ring(connection, "outbox")
+
+
+def card_sent_as(connection: Connection, approval_id: int, to: Address) -> str | None:
+    address = {"to_channel": to.channel, "to_conversation": to.conversation, "to_thread": to.thread or ""}
+    sent_as: str | None = connection.execute(CARD, {"card": approval_id, **address}).scalar()
+    return sent_as

@@ -1,0 +1,138 @@
+"""Rows as the nouns of the domain."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Row
+
+from agent.domain import (
+    Address,
+    Approval,
+    Artifact,
+    Button,
+    Call,
+    Delivery,
+    Entry,
+    Hook,
+    Session,
+    Target,
+    Task,
+)
+from storage import tables
+
+TASK = [tables.tasks.c[name] for name in Task.__dataclass_fields__]
+SESSION = [
+    column.label(f"session_{column.name}")
+    for column in tables.sessions.c
+    if column.name not in {"session_id", "last_seq"}
+]
+"""A session's columns beside those of its task."""
+ARTIFACT = [tables.artifacts.c[name] for name in Artifact.__dataclass_fields__]
+DAMAGED = {"status": "damaged"}
+AnyRow = Row[*tuple[Any, ...]]
+
+
+def task(row: AnyRow) -> Task:
+    """From the columns TASK."""
+    return Task(
+        task_id=row.task_id,
+        session_id=row.session_id,
+        seq=row.seq,
+        origin=row.origin,
+        requester=row.requester,
+        reply_to=tuple(Address(**address) for address in row.reply_to),
+        workspace=row.workspace,
+        prompt=row.prompt,
+        files=tuple(row.files),
+        status=row.status,
+        created_at=row.created_at,
+        run_after=row.run_after,
+        epoch=row.epoch,
+        lease_owner=row.lease_owner,
+        crashes=row.crashes,
+        cancel_requested=row.cancel_requested,
+        follow_up_of=row.follow_up_of,
+        model=row.model,
+        error_code=row.error_code,
+        error_text=row.error_text,
+        answer=row.answer,
+        finished_at=row.finished_at,
+    )
+
+
+def session(row: AnyRow) -> Session:
+    """From the columns SESSION, beside a task's."""
+    return Session(
+        session_id=row.session_id,
+        address=Address(
+            channel=row.session_channel, conversation=row.session_conversation, thread=row.session_thread or None
+        ),
+        workspace=row.session_workspace,
+        title=row.session_title,
+        model=row.session_model,
+        archived=row.session_archived,
+        whole_from=row.session_whole_from,
+        summary_from=row.session_summary_from,
+    )
+
+
+def entry(row: AnyRow) -> Entry:
+    """A journal row; what cannot be read is shown as damaged, and the others still are."""
+    try:
+        data = orjson.loads(row.data)
+    except orjson.JSONDecodeError:
+        data = None
+    if not isinstance(data, dict):
+        return Entry(kind="status", data=DAMAGED, seq=row.seq, at=row.at)
+    return Entry(kind=row.kind, data=data, seq=row.seq, at=row.at)
+
+
+def call(row: AnyRow) -> Call:
+    fields = _fields(row)
+    fields["targets"] = tuple(Target(**target) for target in row.targets)
+    return Call(**fields)
+
+
+def approval(row: AnyRow, calls: Iterable[Call]) -> Approval:
+    """With its items out of the task's calls, in the order of the card."""
+    fields = _fields(row)
+    by_id = {item.call_id: item for item in calls}
+    fields["items"] = tuple(by_id[call_id] for call_id in fields.pop("call_ids") if call_id in by_id)
+    fields["approvers"] = tuple(row.approvers)
+    return Approval(**fields)
+
+
+def artifact(row: AnyRow) -> Artifact:
+    """From the columns ARTIFACT."""
+    return Artifact(**_fields(row))
+
+
+def delivery(row: AnyRow) -> Delivery:
+    fields = _fields(row)
+    thread = fields.pop("thread") or None
+    fields["to"] = Address(channel=fields.pop("channel"), conversation=fields.pop("conversation"), thread=thread)
+    fields["buttons"] = tuple(Button(**button) for button in row.buttons)
+    del fields["leased_until"]
+    return Delivery(**fields)
+
+
+def hook(row: AnyRow) -> Hook:
+    fields = _fields(row)
+    fields["deliver"] = tuple(row.deliver)
+    return Hook(**fields)
+
+
+def by_task(rows: Sequence[AnyRow]) -> dict[int, list[AnyRow]]:
+    """Rows of several tasks, apart."""
+    groups: dict[int, list[AnyRow]] = defaultdict(list)
+    for row in rows:
+        groups[row.task_id].append(row)
+    return groups
+
+
+def _fields(row: AnyRow) -> dict[str, Any]:
+    return row._asdict()

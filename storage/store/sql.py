@@ -1,0 +1,162 @@
+"""The store over SQL: each verb is one function of a connection, run in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+
+from agent.domain import Address, Approval, Artifact, Delivery, DeliveryStatus, Hook, IncomingMessage, Session, Task
+from agent.ports.clock import Clock
+from agent.ports.store import Accepted, PastTask, Plan, RunKey, Step, TaskState
+from storage.database import Database, open_database
+from storage.doorbell import LocalDoorbell
+from storage.faults import Clash
+from storage.store import earlier, hooks, intake, lookups, outbox, queue, state, steps
+
+LEASE_SECONDS = 30.0
+DELIVERY_LEASE = timedelta(seconds=60)
+"""Longer than an upload takes between two looks of the outbox, which renew it."""
+
+
+async def open_store(url: str | Path, *, clock: Clock) -> SqlStore:
+    """Open the database (a path, `sqlite:///path` or `postgresql+asyncpg://…`) and its rows; ConfigError."""
+    return SqlStore(await open_database(url), clock)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlStore:
+    """Implements Store, Queries and Hooks."""
+
+    database: Database
+    clock: Clock
+    lease_seconds: float = LEASE_SECONDS
+
+    async def close(self) -> None:
+        """Finish what is under way and release the database."""
+        await self.database.close()
+
+    @property
+    def doorbell(self) -> LocalDoorbell:
+        return self.database.doorbell
+
+    @property
+    def _lease(self) -> int:
+        return int(self.lease_seconds * 1_000_000)
+
+    # --- the queue ---
+
+    async def accept(self, message: IncomingMessage, *, workspace: str, files: tuple[str, ...]) -> Accepted:
+        work = partial(intake.accept, message=message, workspace=workspace, files=files, now=self.clock.now())
+        try:
+            return await self.database.write(work)
+        except Clash:
+            return await self.database.write(work)
+
+    async def claim(self, owner: str, limit: int) -> list[TaskState]:
+        try:
+            return await self.database.write(
+                lambda connection: queue.claim(connection, owner, limit, self.clock.now(), self._lease)
+            )
+        except Clash:
+            return []
+
+    async def heartbeat(self, owner: str, task_ids: Sequence[int]) -> set[int]:
+        return await self.database.write(
+            lambda connection: queue.heartbeat(connection, owner, task_ids, self.clock.now(), self._lease)
+        )
+
+    async def reap(self) -> list[int]:
+        return await self.database.write(lambda connection: queue.reap(connection, self.clock.now()))
+
+    async def requeue(self, owner: str | None = None) -> int:
+        return await self.database.write(lambda connection: queue.requeue(connection, owner))
+
+    async def request_cancel(self, task_id: int) -> None:
+        await self.database.write(lambda connection: queue.request_cancel(connection, task_id))
+
+    # --- one task ---
+
+    async def load(self, task_id: int) -> TaskState:
+        return await self.database.read(lambda connection: state.load(connection, task_id))
+
+    async def earlier(self, session: Session, before_seq: int) -> list[PastTask]:
+        if before_seq <= session.summary_from:
+            return []
+        return await self.database.read(lambda connection: earlier.earlier(connection, session, before_seq))
+
+    async def advance(self, run: RunKey, step: Step) -> None:
+        await self.database.write(lambda connection: steps.advance(connection, run, step, self.clock.now()))
+
+    async def change(self, task_id: int, plan: Plan) -> Step | None:
+        return await self.database.write(lambda connection: steps.change(connection, task_id, plan, self.clock.now()))
+
+    async def find_approval(self, *, approval_id: int | None = None, token: str | None = None) -> Approval:
+        return await self.database.read(lambda connection: lookups.find_approval(connection, approval_id, token))
+
+    async def expired_approvals(self, now: datetime) -> list[Approval]:
+        return await self.database.read(lambda connection: lookups.expired_approvals(connection, now))
+
+    # --- the outbox ---
+
+    async def due(self, now: datetime, limit: int, leased: frozenset[int]) -> list[Delivery]:
+        if self.database.shared:
+            lease_end = now + DELIVERY_LEASE
+            return await self.database.write(
+                lambda connection: outbox.lease_due(connection, now, limit, leased, lease_end)
+            )
+        return await self.database.read(lambda connection: outbox.due(connection, now, limit, leased))
+
+    async def delivered(
+        self,
+        delivery_id: int,
+        status: DeliveryStatus,
+        *,
+        sent_as: str | None = None,
+        next_attempt_at: datetime | None = None,
+    ) -> None:
+        await self.database.write(
+            lambda connection: outbox.delivered(connection, delivery_id, status, sent_as, next_attempt_at)
+        )
+
+    async def card_sent_as(self, approval_id: int, to: Address) -> str | None:
+        return await self.database.read(lambda connection: outbox.card_sent_as(connection, approval_id, to))
+
+    # --- money ---
+
+    async def spent_usd(self, since: datetime, requester: str | None = None) -> Decimal:
+        return await self.database.read(lambda connection: lookups.spent_usd(connection, since, requester))
+
+    async def tokens_used(self, task_id: int) -> int:
+        return await self.database.read(lambda connection: lookups.tokens_used(connection, task_id))
+
+    async def cost_usd(self, task_id: int) -> Decimal | None:
+        return await self.database.read(lambda connection: lookups.cost_usd(connection, task_id))
+
+    # --- what people look at ---
+
+    async def tasks(self, *, limit: int = 50, before: int | None = None, status: str | None = None) -> list[Task]:
+        return await self.database.read(lambda connection: lookups.newest_tasks(connection, limit, before, status))
+
+    async def open_approvals(self) -> list[Approval]:
+        return await self.database.read(lookups.open_approvals)
+
+    async def artifacts(self, task_id: int) -> list[Artifact]:
+        return await self.database.read(lambda connection: lookups.newest_artifacts(connection, task_id))
+
+    async def artifact(self, artifact_id: int) -> Artifact:
+        return await self.database.read(lambda connection: lookups.artifact(connection, artifact_id))
+
+    # --- webhooks ---
+
+    async def hook(self, name: str) -> Hook | None:
+        return await self.database.read(lambda connection: hooks.hook(connection, name))
+
+    async def hooks(self) -> list[Hook]:
+        return await self.database.read(hooks.all_hooks)
+
+    async def save_hook(self, hook: Hook) -> None:
+        await self.database.write(lambda connection: hooks.save_hook(connection, hook))
