@@ -25,7 +25,7 @@ HOME = {
     "asyncpg": "storage/",
     "defusedxml": "tools/",
     "litellm": "agent/llm",
-    "openpyxl": "tools/",
+    "openpyxl": "tools/sheets/",
     "rich": "bot/cli",
     "sqlalchemy": "storage/",
     "sqlite3": "storage/",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import re
 from collections import Counter
@@ -11,27 +10,28 @@ from io import StringIO
 from itertools import islice
 
 from agent.errors import ToolFailed
+from tools.encoding import decode
 from tools.sheets.grid import Grid, Row
 from tools.sheets.reading import CELLS, ROWS
 
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 """What makes a spreadsheet take a cell for a formula: https://owasp.org/www-community/attacks/CSV_Injection."""
 
-_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _PLAIN_NUMBER = re.compile(r"[-+−－]?[\d.,'’\s]*\d[\d.,'’\s]*[%€$£¥]?")
 _SAMPLE_RECORDS = 200
 
 
 def read_delimited(content: bytes, name: str) -> Grid:
     """The records of a text table; ToolFailed for bytes that are no text, an unclosed quote, or too many rows."""
-    text, encoding = decode(content, name)
-    notes = () if encoding == "UTF-8" else (f"The file is not UTF-8; it was read as {encoding}.",)
+    decoded = decode(content, name)
+    text = decoded.text
+    notes = () if decoded.codec == "utf-8" else (f"The file is not UTF-8; it was read as {decoded.encoding}.",)
     first = text.split("\n", 1)[0].strip()
     directive = first[4] if re.fullmatch(r"sep=.", first, re.IGNORECASE) else None  # Excel's own first line
     delimiter = directive or find_delimiter(text)
     rows: list[Row] = []
     cells = 0
-    for record in _records(text, delimiter, name):
+    for record in read_records(text, delimiter, name):
         cells += len(record)
         if len(rows) >= ROWS or cells > CELLS:
             raise ToolFailed(f"{name} has more than {ROWS:,} rows or {CELLS:,} cells. Split it.")
@@ -39,19 +39,6 @@ def read_delimited(content: bytes, name: str) -> Grid:
     if directive and rows:
         rows[0] = ()
     return Grid(sheet=None, rows=rows, notes=notes)
-
-
-def decode(content: bytes, name: str) -> tuple[str, str]:
-    """Text and the name of its encoding: a byte order mark decides, else strict UTF-8, else GB18030."""
-    marked = [(bom, encoding) for bom, encoding in _BOMS if content.startswith(bom)]
-    for bom, encoding in marked or [(b"", "utf-8"), (b"", "gb18030")]:
-        try:
-            text = content[len(bom) :].decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        if "\0" not in text:
-            return text, encoding.upper()
-    raise ToolFailed(f"{name} is neither UTF-8 nor GB18030 text. Save it as CSV in UTF-8.")
 
 
 def find_delimiter(text: str) -> str:
@@ -69,7 +56,20 @@ def find_delimiter(text: str) -> str:
     return max(",;\t|", key=score)
 
 
-def write_delimited(rows: Iterable[Sequence[str]]) -> bytes:
+def read_records(text: str, delimiter: str, name: str = "The text") -> list[list[str]]:
+    """All records of a text table; ToolFailed, which calls it `name`, when it cannot be cut into cells."""
+    try:
+        return list(csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        if "unexpected end of data" in str(error):  # read leniently, every row after the quote would vanish into a cell
+            raise ToolFailed(f"{name} has a quote that is opened and never closed. Correct it first.") from error
+    try:
+        return list(csv.reader(StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error as error:
+        raise ToolFailed(f"{name} cannot be read as a table: {error}.") from error
+
+
+def write_records(rows: Iterable[Sequence[str]]) -> bytes:
     """RFC 4180 records in UTF-8 with line feeds; the cells are written as they are given."""
     buffer = StringIO(newline="")
     csv.writer(buffer, lineterminator="\n").writerows(rows)
@@ -87,15 +87,3 @@ def _sample(text: str, delimiter: str) -> list[list[str]]:
         return list(islice(filter(None, records), _SAMPLE_RECORDS))
     except csv.Error:  # a field too large for this delimiter
         return []
-
-
-def _records(text: str, delimiter: str, name: str) -> list[list[str]]:
-    try:
-        return list(csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        if "unexpected end of data" in str(error):  # read leniently, every row after the quote would vanish into a cell
-            raise ToolFailed(f"{name} has a quote that is opened and never closed. Correct it first.") from error
-    try:
-        return list(csv.reader(StringIO(text, newline=""), delimiter=delimiter))
-    except csv.Error as error:
-        raise ToolFailed(f"{name} cannot be read as a table: {error}.") from error

@@ -38,6 +38,16 @@ class Grid:
     epoch_1904: bool = False
 
 
+def letter(index: int) -> str:
+    """The spreadsheet's name of a column, counted from 0: A, B, … Z, AA."""
+    text = ""
+    index += 1
+    while index:
+        index, rest = divmod(index - 1, 26)
+        text = chr(ord("A") + rest) + text
+    return text
+
+
 def shown(value: Value) -> str:
     """A cell as text for a person; numbers are plain decimals, never with an exponent."""
     match value:

@@ -31,8 +31,11 @@ CELLS = 2_000_000
 _CHUNK = 64 * 1024
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 _ESCAPED = re.compile(r"_x(005F|000D)_")
+_LIKE_AN_ESCAPE = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
 # A double holds 15 decimal digits for certain, and spreadsheets show no more; the rest is noise of binary arithmetic.
 _EXCEL = Context(prec=15)
+_ROOMY = Context(prec=400)
+_PLACES = re.compile(r"0\.(0{1,15})")
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -65,17 +68,19 @@ class ExcelFile:
     @property
     def names(self) -> list[str]:
         """The visible sheets, in order."""
-        sheets = self._book.worksheets
-        return [sheet.title for sheet in sheets if sheet.sheet_state == "visible"]
+        return [sheet.title for sheet in self._book.worksheets if sheet.sheet_state == "visible"]
 
-    def grid(self, sheet: str) -> Grid:
-        """The cells of a sheet, hidden ones too; ToolFailed names the sheets there are."""
+    def grid(self, sheet: str, *, formulas: bool = False) -> Grid:
+        """The cells of a sheet, hidden ones too; ToolFailed names the sheets there are.
+
+        A cell with a formula holds its stored result, or a Formula when there is none or `formulas` asks for them all.
+        """
         if sheet not in [known.title for known in self._book.worksheets]:
             raise ToolFailed(f"{self._name} has no sheet {sheet!r}; it has {', '.join(map(repr, self.names))}.")
         with self._readable():
             rows = self._rows(self._book[sheet])
             if self._has_formulas:
-                self._mark_formulas(sheet, rows)
+                self._mark_formulas(sheet, rows, every=formulas)
         return Grid(sheet=sheet, rows=rows, epoch_1904=self._book.epoch == MAC_EPOCH)
 
     def _load(self, *, data_only: bool) -> Any:
@@ -97,16 +102,16 @@ class ExcelFile:
             rows.append(values)
         return rows
 
-    def _mark_formulas(self, sheet: str, rows: list[Row]) -> None:
+    def _mark_formulas(self, sheet: str, rows: list[Row], *, every: bool) -> None:
         """Put a Formula where the file holds a formula but no result: openpyxl alone would show an empty cell."""
-        formulas = self._load(data_only=False)[sheet]
-        formulas.reset_dimensions()
-        for index, row in enumerate(formulas.iter_rows()):
+        source = self._load(data_only=False)[sheet]
+        source.reset_dimensions()
+        for index, row in enumerate(source.iter_rows()):
             found = {number: cell.value for number, cell in enumerate(row) if cell.data_type == "f"}
             values = list(rows[index])
             for number, formula in found.items():
                 values.extend([None] * (number + 1 - len(values)))
-                if values[number] is None:
+                if every or values[number] is None:
                     values[number] = Formula(str(getattr(formula, "text", formula)))
             rows[index] = tuple(values)
 
@@ -118,6 +123,11 @@ class ExcelFile:
                 yield
         except _BROKEN as error:
             raise ToolFailed(f"{self._name} is not an XLSX file or is damaged ({type(error).__name__}).") from error
+
+
+def escaped(text: str) -> str:
+    """Text as it must stand in the file so that `_x0041_` is not read as `A` (ECMA-376, ST_Xstring)."""
+    return _LIKE_AN_ESCAPE.sub("_x005F_", text)
 
 
 def _inflate(content: bytes, name: str) -> bool:
@@ -159,7 +169,10 @@ def _number(cell: Any, value: float) -> Value:
     number = Decimal(value) if isinstance(value, int) else _EXCEL.create_decimal(repr(value))
     if not number.is_finite():
         return str(value)
+    number_format = cell.number_format
+    if (places := _PLACES.search(number_format)) and -int(number.as_tuple().exponent) < len(places[1]):
+        number = number.quantize(Decimal(1).scaleb(-len(places[1])), context=_ROOMY)
     # The formats a file only numbers show `$` or `€` after the reader's country, so they name no currency.
     own = cell.style_array.numFmtId >= BUILTIN_FORMATS_MAX_SIZE
-    currency = currency_of_format(cell.number_format) if own else None
+    currency = currency_of_format(number_format) if own else None
     return Money(number, currency) if currency else number

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 
 from agent.errors import BadArguments, ToolFailed
-from tools.sheets.grid import Formula, Money, Row, Value, shown
+from tools.sheets.grid import Formula, Money, Row, Value, letter, shown
 from tools.tables.dates import read_date
 from tools.tables.headers import ROLES, Role, folded, header_score
 from tools.tables.numbers import read_amount
@@ -57,16 +57,6 @@ def find_layout(rows: Sequence[Row], named: Mapping[Role, str], source: str) -> 
 def is_blank(row: Row) -> bool:
     """Whether a row holds nothing."""
     return all(cell is None for cell in row)
-
-
-def letter(index: int) -> str:
-    """The spreadsheet's name of a column: A, B, … Z, AA."""
-    text = ""
-    index += 1
-    while index:
-        index, rest = divmod(index - 1, 26)
-        text = chr(ord("A") + rest) + text
-    return text
 
 
 def _padded(row: Row, width: int) -> Row:

@@ -7,24 +7,27 @@ from decimal import Decimal
 from typing import Annotated
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from agent.errors import ToolFailed
 from agent.ports.files import Processes
 from agent.tool import Arguments, Tool, ToolContext, in_thread
+from tools.arguments import WorkspacePath
 from tools.tables.analysis import Question, analyze
 
 LARGEST_FILE_BYTES = 50 * 1024 * 1024
 _SECONDS = 60
 _KEPT_RESULTS = 64
+_Optional = str | SkipJsonSchema[None]
 _Key = tuple[str, str, int, int, Question]
 
 
 class AnalyzeTable(Arguments):
-    path: str
-    sheet: str | None = None
-    vendor: Annotated[str | None, Field(description="column header or letter")] = None
-    amount: str | None = None
-    date: str | None = None
+    path: WorkspacePath
+    sheet: _Optional = None
+    vendor: Annotated[_Optional, Field(description="column header or letter")] = None
+    amount: _Optional = None
+    date: _Optional = None
     multiplier: Annotated[float, Field(gt=0, le=1000)] = 3
 
 
