@@ -11,26 +11,10 @@ import orjson
 
 from agent.errors import ModelError, ModelUnavailable
 from agent.llm.dialects import for_provider
+from agent.llm.providers import endpoint
 from agent.llm.refusals import error_words, refusal
 from agent.llm.settings import ModelSettings
 from agent.llm.transport import Chunk, Request
-
-ENDPOINTS = {
-    "cerebras": "https://api.cerebras.ai/v1",
-    "deepseek": "https://api.deepseek.com",
-    "fireworks_ai": "https://api.fireworks.ai/inference/v1",
-    "groq": "https://api.groq.com/openai/v1",
-    "lm_studio": "http://127.0.0.1:1234/v1",
-    "mistral": "https://api.mistral.ai/v1",
-    "moonshot": "https://api.moonshot.ai/v1",
-    "ollama": "http://127.0.0.1:11434/v1",
-    "openai": "https://api.openai.com/v1",
-    "openrouter": "https://openrouter.ai/api/v1",
-    "together_ai": "https://api.together.ai/v1",
-    "vllm": "http://127.0.0.1:8000/v1",
-    "xai": "https://api.x.ai/v1",
-}
-"""Where a provider answers when `api_base` is not set; each from the provider's own documentation, November 2026."""
 
 # A reasoning model may think for minutes before the first word; providers that send keep-alives end the silence.
 _TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=15, sock_read=300)
@@ -76,7 +60,7 @@ class DirectTransport:
     async def _post(self, request: Request) -> aiohttp.ClientResponse:
         """The accepted answer; a server that does not know `stream_options` is asked without, now and ever after."""
         settings = request.settings
-        url = endpoint(settings)
+        url = endpoint(settings) or ""  # a model without one is refused at the start
         response = await self._send(url, request)
         if response.status == 400 and url not in self._without_usage:
             text = await response.text(errors="replace")
@@ -129,12 +113,6 @@ class EventLines:
             if payload and isinstance(chunk := _loads(payload), dict):
                 chunks.append(chunk)
         return chunks
-
-
-def endpoint(settings: ModelSettings) -> str:
-    """The URL of the completions; KeyError when neither `api_base` nor the provider says where."""
-    root = settings.api_base or ENDPOINTS[settings.provider]
-    return f"{root.rstrip('/')}/chat/completions"
 
 
 def _body(request: Request, *, with_usage: bool) -> dict[str, Any]:

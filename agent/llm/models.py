@@ -14,8 +14,9 @@ from agent.domain import Usage
 from agent.errors import ConfigError, ModelRefused, ModelUnavailable, NotFound
 from agent.llm.assemble import Assembly
 from agent.llm.dialects import without_reasoning
-from agent.llm.direct import ENDPOINTS, DirectTransport
+from agent.llm.direct import DirectTransport
 from agent.llm.prices import cost_usd, price_of
+from agent.llm.providers import endpoint, route
 from agent.llm.retry import TRIES, with_retries
 from agent.llm.settings import ModelSettings
 from agent.llm.transport import Request, Transport
@@ -24,22 +25,6 @@ from agent.ports.clock import Clock
 from agent.ports.models import ChatMessage, ModelEvent, ModelProfile, Restarted, TextDelta, Turn
 from agent.scripted import ScriptedModel
 
-SCRIPTED = "scripted"
-# Protocols of their own, also when they are reached through an api_base.
-_NATIVE = frozenset(
-    {
-        "anthropic",
-        "azure",
-        "azure_ai",
-        "bedrock",
-        "cohere",
-        "cohere_chat",
-        "gemini",
-        "sagemaker",
-        "vertex_ai",
-        "watsonx",
-    }
-)
 _PROBE: list[ChatMessage] = [{"role": "user", "content": "Answer with the one word: ready"}]
 _log = structlog.get_logger(__name__)
 
@@ -96,7 +81,7 @@ class ConfiguredModels:
 
     async def warm(self) -> None:
         """Import litellm in a thread when a configured model needs it; for after the start."""
-        if any(self._transport(settings) is self._litellm for settings in self._settings.values()):
+        if any(route(settings) == "litellm" for settings in self._settings.values()):
             await self._litellm.warm()
 
     async def close(self) -> None:
@@ -109,9 +94,9 @@ class ConfiguredModels:
         for fallback in settings.fallback:
             if fallback not in self._settings or fallback == name:
                 raise ConfigError(f"{path}.fallback: {fallback!r} is not another model of agent.models.")
-        if settings.provider == SCRIPTED:
+        if route(settings) == "scripted":
             self._scripted[name] = ScriptedModel.load(settings.model, self._clock, path=f"{path}.model")
-        elif settings.transport == "direct" and not (settings.api_base or settings.provider in ENDPOINTS):
+        elif route(settings) == "direct" and endpoint(settings) is None:
             raise ConfigError(f"{path}.transport: direct needs api_base, because {settings.provider} is not known.")
 
     def _named(self, name: str) -> ModelSettings:
@@ -121,21 +106,13 @@ class ConfiguredModels:
             known = ", ".join(sorted(self._settings))
             raise NotFound(f"There is no model {name!r}; agent.models has: {known}.") from None
 
-    def _transport(self, settings: ModelSettings) -> Transport | None:
-        if settings.provider == SCRIPTED:
-            return None
-        if settings.transport != "auto":
-            return self._direct if settings.transport == "direct" else self._litellm
-        speaks_openai = settings.provider in ENDPOINTS or settings.api_base is not None
-        return self._direct if speaks_openai and settings.provider not in _NATIVE else self._litellm
-
     def _stream_one(
         self, name: str, messages: Sequence[ChatMessage], tools: Sequence[dict[str, Any]], *, tries: int = TRIES
     ) -> AsyncGenerator[ModelEvent, None]:
         settings = self._named(name)
-        transport = self._transport(settings)
-        if transport is None:
-            return self._scripted[name].stream(messages, tools)
+        if (scripted := self._scripted.get(name)) is not None:
+            return scripted.stream(messages, tools)
+        transport: Transport = self._direct if route(settings) == "direct" else self._litellm
         request = Request(settings=settings, messages=messages, tools=tools)
         return with_retries(lambda: _attempt(transport, request), self._clock, tries=tries)
 

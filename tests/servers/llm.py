@@ -55,6 +55,7 @@ class Reply:
 class FakeLLM:
     """The server. `key` set: only that bearer token is let in. `knows_stream_options` False refuses that field.
 
+    `idle` is set while no answer is being streamed.
     `reasoning`: what happens to `reasoning_content` in the history; a strict host refuses it, DeepSeek requires it in
     turns with calls (api-docs.deepseek.com/guides/thinking_mode).
     """
@@ -71,9 +72,10 @@ class FakeLLM:
         self.refusals: list[str] = []
         self.base_url = ""
         self.default = default
-        self.open_streams = 0
+        self.idle = asyncio.Event()
+        self.idle.set()
         self._key = key
-        self._reasoning: Reasoning = reasoning
+        self.reasoning: Reasoning = reasoning
         self._knows_stream_options = knows_stream_options
         self._replies: deque[Reply] = deque()
         self._made_ids = 0
@@ -123,12 +125,12 @@ class FakeLLM:
             return f"the body is not JSON in UTF-8: {error}"
         if "stream_options" in body and not self._knows_stream_options:
             return "unknown field stream_options"
-        return refuse(body, self._reasoning)
+        return refuse(body, self.reasoning)
 
     async def _play(self, request: web.Request, reply: Reply) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": reply.content_type, **reply.headers})
         await response.prepare(request)
-        self.open_streams += 1
+        self.idle.clear()
         try:
             for count, piece in enumerate(self._pieces(reply)):
                 if count == reply.cut_after:
@@ -141,7 +143,7 @@ class FakeLLM:
                 return response
             await response.write_eof()
         finally:
-            self.open_streams -= 1
+            self.idle.set()
         return response
 
     def _pieces(self, reply: Reply) -> Iterable[bytes]:

@@ -29,7 +29,11 @@ TOOLS = [
         },
     }
 ]
-pytestmark = pytest.mark.parametrize("transport", ["direct", "litellm"])
+pytestmark = [
+    pytest.mark.parametrize("transport", ["direct", "litellm"]),
+    # litellm's own, and it would take the error for a broken stream
+    pytest.mark.filterwarnings("ignore:Accessing the 'model_:pydantic.warnings.PydanticDeprecatedSince211"),
+]
 
 
 class QuickClock:
@@ -150,14 +154,12 @@ async def test_usage_first_and_empty_choices(fake: FakeLLM, models: ConfiguredMo
     assert (got.text, got.usage.input_tokens, got.usage.output_tokens) == ("hi", 12, 5)
 
 
-async def test_no_usage_is_estimated_and_costs_unknown(fake: FakeLLM, models: ConfiguredModels) -> None:
-    """A stream without usage counts as its bytes / 3, and its cost stays unknown even when a price is configured."""
-    fake.will(Reply(text="x" * 300, usage=None))
+async def test_no_usage_is_estimated(fake: FakeLLM, models: ConfiguredModels) -> None:
+    """A stream without usage is estimated, so that a token cap still counts it."""
+    fake.will(Reply(text="word " * 60, usage=None))
     usage = (await turn(models)).usage
     assert usage.input_tokens > 0
-    assert usage.output_tokens > 0
-    if usage.output_tokens == 100:
-        assert usage.cost_usd is None
+    assert usage.output_tokens >= 60
 
 
 async def test_unknown_price(fake: FakeLLM, models: ConfiguredModels) -> None:
@@ -252,7 +254,7 @@ async def test_fallback_names_itself(fake: FakeLLM, models: ConfiguredModels) ->
     """When the retries are spent the fallback answers, the turn says so, and foreign reasoning is not sent to it."""
     history = [*ASK, {"role": "assistant", "content": "hi", "reasoning_content": "R"}, *ASK]
     fake.will(*[Reply(status=503)] * 4, "from the second")
-    fake._reasoning = "ignored"
+    fake.reasoning = "ignored"
     got = await events(models, "with fallback", history)
     assert isinstance(got[-1], Turn)
     assert (got[-1].text, got[-1].model) == ("from the second", "openai/second-model")
@@ -277,8 +279,7 @@ async def test_leaving_early_closes_the_stream(fake: FakeLLM, models: Configured
         async for _ in stream:
             break
     async with asyncio.timeout(5):
-        while fake.open_streams:
-            await asyncio.sleep(0.01)
+        await fake.idle.wait()
 
 
 async def test_a_lone_surrogate_is_replaced(fake: FakeLLM, models: ConfiguredModels) -> None:
