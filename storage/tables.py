@@ -15,6 +15,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     literal_column,
 )
 
@@ -63,11 +64,12 @@ sessions = Table(
     Column("session_id", Id, primary_key=True),
     Column("channel", Text, nullable=False),
     Column("conversation", Text, nullable=False),
-    Column("thread", Text, nullable=False, server_default="", comment="empty: the conversation itself"),
+    # Empty is the conversation itself: NULLs would not be unique.
+    Column("thread", Text, nullable=False, server_default=""),
     Column("workspace", Text, nullable=False),
     Column("title", Prose, nullable=False, server_default=""),
     Column("model", Text),
-    Column("archived", Boolean, nullable=False, default=False),
+    Column("archived", Boolean, nullable=False, server_default=false()),
     Column("whole_from", Integer, nullable=False, server_default="1"),
     Column("summary_from", Integer, nullable=False, server_default="1"),
     Column("last_seq", Integer, nullable=False),
@@ -95,9 +97,10 @@ tasks = Table(
     Column("lease_owner", Text),
     Column("lease_until", UtcTime),
     Column("crashes", Integer, nullable=False, server_default="0"),
-    Column("entries", Integer, nullable=False, server_default="0", comment="length of the journal"),
+    # The length of the journal, so that the next seq needs no query.
+    Column("entries", Integer, nullable=False, server_default="0"),
     Column("entries_at_crash", Integer),
-    Column("cancel_requested", Boolean, nullable=False, default=False),
+    Column("cancel_requested", Boolean, nullable=False, server_default=false()),
     Column("follow_up_of", BigInteger),
     Column("model", Text),
     Column("error_code", Text),
@@ -122,7 +125,8 @@ journal = Table(
     _of_task(),
     Column("seq", Integer, nullable=False),
     Column("kind", Text, nullable=False),
-    Column("data", Text, nullable=False, comment="JSON; plain text here, so that one damaged row stays one"),
+    # JSON, but read as text: one damaged row must not keep the others from being read.
+    Column("data", Text, nullable=False),
     Column("at", UtcTime, nullable=False),
     UniqueConstraint("task_id", "seq"),
 )
@@ -159,7 +163,7 @@ approvals = Table(
     Column("kind", Text, nullable=False),
     Column("status", Text, nullable=False),
     Column("approvers", Json, nullable=False),
-    Column("call_ids", Json, nullable=False, comment="its items in order"),
+    Column("call_ids", Json, nullable=False),
     Column("note", Prose, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Column("expires_at", UtcTime, nullable=False),
@@ -233,7 +237,7 @@ usage = Table(
     Column("input_tokens", Integer, nullable=False),
     Column("output_tokens", Integer, nullable=False),
     Column("cached_tokens", Integer, nullable=False),
-    Column("cost_usd", Usd, comment="NULL: unknown"),
+    Column("cost_usd", Usd),
     Index(None, "task_id"),
     # Holds all that a day's budget needs, so that it is read from the index alone.
     Index("ix_usage_spent", "at", "requester", "cost_usd"),

@@ -54,7 +54,6 @@ def accept(
         "status": "queued",
         "created_at": now,
         "run_after": now,
-        "cancel_requested": False,
         "follow_up_of": message.follow_up_of,
     }
     task_id: int = connection.execute(NEW_TASK, task).scalar_one()
@@ -88,7 +87,6 @@ def _place(connection: Connection, message: IncomingMessage, workspace: str) -> 
             "conversation": message.address.conversation,
             "thread": message.address.thread or "",
             "workspace": workspace,
-            "archived": False,
             "last_seq": 1,
         }
         found = connection.execute(_session_of_address(connection.dialect.name), session).one()

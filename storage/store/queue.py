@@ -19,6 +19,7 @@ from sqlalchemy import (
     exists,
     extract,
     func,
+    literal_column,
     select,
     update,
 )
@@ -28,7 +29,7 @@ from storage.columns import UtcTime
 from storage.doorbell import ring
 from storage.store import rows
 from storage.store.state import states
-from storage.tables import OPEN, QUEUED, RUNNING, sessions, status_in, tasks
+from storage.tables import OPEN, QUEUED, RUNNING, status_in, tasks
 
 CRASH_LIMIT = 3
 EVERY_OWNER = update(tasks).where(RUNNING)
@@ -41,6 +42,15 @@ CRASHED = {
 DRAIN = EVERY_OWNER.where(tasks.c.lease_owner == bindparam("owner")).values(RELEASED)
 BOOT = EVERY_OWNER.values(CRASHED)
 HOPELESS = select(tasks.c.task_id).where(QUEUED, tasks.c.crashes >= CRASH_LIMIT).order_by(tasks.c.task_id)
+# RETURNING cannot join on SQLite, and a look by primary key is cheaper than one more statement. Written out, because
+# SQLAlchemy leaves the table's name away in what SQLite returns, also where that makes it another column.
+SESSION_OF_TASK = [
+    literal_column(
+        f"(SELECT {column.element} FROM sessions WHERE sessions.session_id = tasks.session_id)",  # noqa: S608
+        column.type,
+    ).label(column.name)
+    for column in rows.SESSION
+]
 ASK_TO_STOP = update(tasks).where(OPEN, tasks.c.task_id == bindparam("task")).values(cancel_requested=True)
 
 
@@ -112,14 +122,8 @@ def _claim(dialect: str) -> Executable:
         update(tasks)
         .where(tasks.c.task_id == picked.c.task_id)
         .values(status="running", epoch=tasks.c.epoch + 1, lease_owner=bindparam("owner"), **_leased(dialect))
-        .returning(*rows.TASK, tasks.c.entries, *_session_columns())
+        .returning(*rows.TASK, tasks.c.entries, *SESSION_OF_TASK)
     )
-
-
-def _session_columns() -> list[ColumnElement[Any]]:
-    """RETURNING cannot join on SQLite; a look by primary key is cheaper than one more statement."""
-    own = sessions.c.session_id == tasks.c.session_id
-    return [select(column.element).where(own).scalar_subquery().label(column.name) for column in rows.SESSION]
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Update, bindparam, exists, func, update
+from sqlalchemy import Boolean, Connection, Update, bindparam, func, literal_column, update
 
 from agent.domain import TERMINAL
 from agent.errors import LeaseLost, NotFound
@@ -15,13 +15,15 @@ from storage.doorbell import ring
 from storage.store.records import Owner, record
 from storage.store.rows import AnyRow
 from storage.store.state import load
-from storage.tables import RUNNING, status_in, tasks
+from storage.tables import RUNNING, tasks
 
 THIS_TASK = (tasks.c.task_id == bindparam("task"),)
 THIS_RUN = (*THIS_TASK, RUNNING, tasks.c.lease_owner == bindparam("owner"), tasks.c.epoch == bindparam("run_epoch"))
-_next = tasks.alias("next_task")
-FOLLOWED = exists().where(
-    _next.c.session_id == tasks.c.session_id, _next.c.seq > tasks.c.seq, status_in(_next, "queued")
+# Whether the session has something to go on with. Written out for the reason told at queue.SESSION_OF_TASK.
+FOLLOWED = literal_column(
+    "EXISTS (SELECT 1 FROM tasks AS later WHERE later.session_id = tasks.session_id AND later.seq > tasks.seq"
+    " AND later.status IN ('queued', 'running', 'waiting_approval'))",
+    Boolean,
 )
 
 
