@@ -49,7 +49,8 @@ def next_window(state: TaskState, past: Sequence[PastTask], context_tokens: int)
     made = dict.fromkeys(str(entry.data.get("path")) for entry in state.entries if entry.kind == "artifact")
     tasks = [*past, PastTask(task=state.task, entries=state.entries, artifacts=tuple(made))]
     model = next((str(entry.data.get("model")) for entry in reversed(state.entries) if entry.kind == "assistant"), "")
-    sizes = [_bytes(_ended(ended, model, set())) for ended in tasks]
+    taken: set[str] = set()
+    sizes = [_bytes(_ended(ended, model, taken)) for ended in tasks]
     limit = min(context_tokens // 4, EARLIER_TOKENS) / _tokens_per_byte(state, sum(sizes[:-1]), model)
     if sum(sizes) > limit:
         window = _cut(tasks, sizes, limit, state.session.whole_from)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -40,11 +40,7 @@ class Judgement:
 def check(entries: Sequence[Entry], settings: ProgressSettings, steps: int) -> Stop | None:
     """Whether the task should take no further step. A step is a turn of the model with the results of its calls."""
     taken = list(_steps(entries))
-    idle = 0
-    for net in reversed(taken):
-        if net:
-            break
-        idle += 1
+    idle = _trailing(not net for net in taken)
     if idle >= settings.stall:
         return Stop(code="no_progress", reason=f"the last {idle} steps brought nothing new.")
     if len(taken) >= steps:
@@ -55,12 +51,12 @@ def check(entries: Sequence[Entry], settings: ProgressSettings, steps: int) -> S
 def refusal(entries: Sequence[Entry], call: Call, settings: ProgressSettings) -> str | None:
     """The result of a call that is not run because it was tried often enough; None when it may go on."""
     results = _results(entries, call)
+    same = _since_net([entry for entry in results if entry.data.get("status") == "done"])
+    if same >= settings.repeat - 1:
+        return f"Not run: the same call gave the same result {same} times. Use that result, or try another way."
     failures = _trailing(entry.data.get("status") != "done" for entry in results)
     if failures >= settings.failing - 1:
         return f"Not run: the same call was tried {failures} times without success. Try another way or say what fails."
-    same = _since_net(results)
-    if same >= settings.repeat - 1:
-        return f"Not run: the same call gave the same result {same} times. Use that result, or try another way."
     return None
 
 
@@ -106,10 +102,12 @@ def _results(entries: Sequence[Entry], call: Call) -> list[Entry]:
 
 def _since_net(results: Sequence[Entry]) -> int:
     """How many results came since the last one that was new, that one included."""
-    return _trailing(not entry.data.get("net") for entry in results) + any(entry.data.get("net") for entry in results)
+    news = [bool(entry.data.get("net")) for entry in results]
+    return _trailing(not net for net in news) + any(news)
 
 
-def _trailing(flags: Iterator[bool]) -> int:
+def _trailing(flags: Iterable[bool]) -> int:
+    """How many are true at the end."""
     count = 0
     for flag in flags:
         count = count + 1 if flag else 0
