@@ -87,7 +87,11 @@ class ModelError(SignoffError):
 
 
 class ModelUnavailable(ModelError):
-    """The provider could not be reached or is overloaded, and the retries are used up."""
+    """The provider could not be reached or is overloaded; `retry_after` in seconds when it said so."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class ModelRefused(ModelError):

@@ -9,6 +9,7 @@ occurs in the last message of the user. One turn:
         - {name: write_file, arguments: '{"path": "b.md", "cont'}
       finish_reason: length                  # else tool_calls or stop
       expect: three rows                     # must occur in what came since its last turn, else the model refuses
+      knows: the office is in Bonn           # must occur in all it was sent, system prompt and earlier requests too
       error: unavailable                     # instead of an answer; or refused; or cut: the text breaks in the middle
                                              # once, then the whole turn comes
       delay_seconds: 0.5                     # before each piece of text
@@ -56,6 +57,7 @@ class ScriptedTurn(BaseModel):
     calls: tuple[ScriptedCall, ...] = ()
     finish_reason: str | None = None
     expect: str = ""
+    knows: str = ""
     error: Literal["unavailable", "refused", "cut"] | None = None
     delay_seconds: float = Field(default=0, ge=0)
     chunks: int = Field(default=1, ge=1)
@@ -131,6 +133,8 @@ class ScriptedModel:
         heard = "\n".join(map(text_of, since[played[-1] + 1 :])) if played else request
         if turn.expect not in heard:
             raise ModelRefused(f"{self.model}: turn {len(played) + 1} expects {turn.expect!r} and got {heard[:300]!r}.")
+        if turn.knows not in "\n".join(map(text_of, messages)):
+            raise ModelRefused(f"{self.model}: turn {len(played) + 1} was not told {turn.knows!r}.")
         return turn
 
     def _whole(self, turn: ScriptedTurn, messages: Sequence[ChatMessage]) -> Turn:
