@@ -11,6 +11,7 @@ from itertools import islice
 
 from agent.errors import ToolFailed
 from tools.encoding import decode
+from tools.sheets.currencies import PATTERN
 from tools.sheets.grid import Grid, Row
 from tools.sheets.reading import CELLS, ROWS
 
@@ -18,6 +19,7 @@ FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 """What makes a spreadsheet take a cell for a formula: https://owasp.org/www-community/attacks/CSV_Injection."""
 
 _PLAIN_NUMBER = re.compile(r"[-+−－]?[\d.,'’\s]*\d[\d.,'’\s]*[%€$£¥]?")
+_CURRENCY = re.compile(PATTERN)
 _SAMPLE_RECORDS = 200
 
 
@@ -42,18 +44,20 @@ def read_delimited(content: bytes, name: str) -> Grid:
 
 
 def find_delimiter(text: str) -> str:
-    """The one of `,;|` and tab that cuts most records into the same number of cells; a comma when none does."""
+    """The one of `,;|` and tab that cuts most records into the same number of cells; the unit separator, which no text
+    holds, when none does: a table of one column."""
 
     def score(delimiter: str) -> tuple[float, int]:
         records = _sample(text, delimiter)
         widths = Counter(len(record) for record in records if len(record) > 1)
         width, count = max(widths.items(), key=lambda item: (item[1], item[0]), default=(1, 0))
         first = next((record for record in records if len(record) == width), [])
-        if all(cell.strip().isdigit() for cell in first):  # one column of decimals such as 1,5
+        if _PLAIN_NUMBER.fullmatch(_CURRENCY.sub("", delimiter.join(first)).strip()):  # one column of decimals: 1,5
             return 0, 1
-        return count / len(records), width
+        return (count / len(records) if records else 0), width
 
-    return max(",;\t|", key=score)
+    best = max(",;\t|", key=score)
+    return best if score(best) > (0, 1) else "\x1f"
 
 
 def read_records(text: str, delimiter: str, name: str = "The text") -> list[list[str]]:
