@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import orjson
-from sqlalchemy import BigInteger, Dialect, Integer, Text
+from sqlalchemy import BigInteger, Dialect, Integer, Text, cast, extract, func
 from sqlalchemy.types import TypeDecorator
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -15,6 +15,8 @@ MICROSECOND = timedelta(microseconds=1)
 PICODOLLARS = Decimal(10**12)
 Id = BigInteger().with_variant(Integer(), "sqlite")
 """SQLite numbers rows by itself only when the type is INTEGER to the letter."""
+SERVER_CLOCK = cast(extract("epoch", func.clock_timestamp()) * 1_000_000, BigInteger)
+"""PostgreSQL's own time, in the form of UtcTime; the clocks of several machines differ, a lease must not."""
 
 
 class UtcTime(TypeDecorator[datetime]):

@@ -7,14 +7,15 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from agent.domain import Address, Delivery, DeliveryStatus
-from storage.columns import UtcTime
-from storage.doorbell import ring
+from storage.columns import SERVER_CLOCK, UtcTime
 from storage.store import rows
 from storage.tables import PENDING, deliveries
 
+LEASE_SECONDS = 60
+"""Longer than one upload takes; the outbox asks again every second, and with that renews what it has under way."""
 ADDRESS = (deliveries.c.channel, deliveries.c.conversation, deliveries.c.thread)
 NOW = bindparam("now", type_=UtcTime)
-LEASED_UNTIL = bindparam("lease_end", type_=UtcTime)
+LEASE_END = SERVER_CLOCK + LEASE_SECONDS * 1_000_000
 HEADS = select(func.min(deliveries.c.delivery_id)).where(PENDING).group_by(*ADDRESS)
 DUE = (
     select(deliveries)
@@ -24,7 +25,7 @@ DUE = (
 )
 LEASABLE = (
     DUE.with_only_columns(deliveries.c.delivery_id)
-    .where(or_(deliveries.c.leased_until.is_(None), deliveries.c.leased_until < NOW))
+    .where(or_(deliveries.c.leased_until.is_(None), deliveries.c.leased_until < SERVER_CLOCK))
     .with_for_update(skip_locked=True)
     .cte("leasable")
     .prefix_with("MATERIALIZED")
@@ -32,13 +33,13 @@ LEASABLE = (
 LEASE = (
     update(deliveries)
     .where(deliveries.c.delivery_id == LEASABLE.c.delivery_id)
-    .values(leased_until=LEASED_UNTIL)
+    .values(leased_until=LEASE_END)
     .returning(*deliveries.c)
 )
 RENEW = (
     update(deliveries)
     .where(deliveries.c.delivery_id.in_(bindparam("leased", expanding=True)))
-    .values(leased_until=LEASED_UNTIL)
+    .values(leased_until=LEASE_END)
 )
 ATTEMPTED = (
     update(deliveries)
@@ -69,13 +70,11 @@ def due(connection: Connection, now: datetime, limit: int, leased: frozenset[int
     return [rows.delivery(row) for row in found if row.delivery_id not in leased][:limit]
 
 
-def lease_due(
-    connection: Connection, now: datetime, limit: int, leased: frozenset[int], lease_end: datetime
-) -> list[Delivery]:
+def lease_due(connection: Connection, now: datetime, limit: int, leased: frozenset[int]) -> list[Delivery]:
     """Many processes: the rows say who is at it. Asking again renews what this process has under way."""
     if leased:
-        connection.execute(RENEW, {"leased": leased, "lease_end": lease_end})
-    found = connection.execute(LEASE, {"now": now, "limit": limit, "lease_end": lease_end}).all()
+        connection.execute(RENEW, {"leased": leased})
+    found = connection.execute(LEASE, {"now": now, "limit": limit}).all()
     return sorted((rows.delivery(row) for row in found), key=lambda delivery: delivery.delivery_id)
 
 
@@ -88,7 +87,6 @@ def delivered(
 ) -> None:
     values = {"delivery": delivery_id, "new_status": status, "message_id": sent_as, "retry_at": next_attempt_at}
     connection.execute(ATTEMPTED, values)
-    ring(connection, "outbox")
 
 
 def card_sent_as(connection: Connection, approval_id: int, to: Address) -> str | None:

@@ -15,17 +15,15 @@ from sqlalchemy import (
     Update,
     bindparam,
     case,
-    cast,
     exists,
-    extract,
-    func,
     literal_column,
     select,
+    type_coerce,
     update,
 )
 
 from agent.ports.store import TaskState
-from storage.columns import UtcTime
+from storage.columns import SERVER_CLOCK, UtcTime
 from storage.doorbell import ring
 from storage.store import rows
 from storage.store.state import states
@@ -87,14 +85,13 @@ def request_cancel(connection: Connection, task_id: int) -> None:
     ring(connection, "cancel")
 
 
-def _clock(dialect: str) -> ColumnElement[Any]:
-    if dialect == "postgresql":
-        return cast(extract("epoch", func.clock_timestamp()) * 1_000_000, BigInteger)
-    return bindparam("now", type_=UtcTime)
+def _clock(dialect: str) -> ColumnElement[int]:
+    """SQLite has one process, and tests that turn its clock."""
+    return SERVER_CLOCK if dialect == "postgresql" else type_coerce(bindparam("now", type_=UtcTime), BigInteger)
 
 
 def _leased(dialect: str) -> dict[str, Any]:
-    return {"lease_until": cast(_clock(dialect), BigInteger) + bindparam("lease", type_=BigInteger)}
+    return {"lease_until": _clock(dialect) + bindparam("lease", type_=BigInteger)}
 
 
 @cache
@@ -142,4 +139,4 @@ def _heartbeat(dialect: str) -> Update:
 
 @cache
 def _reap(dialect: str) -> Update:
-    return EVERY_OWNER.where(tasks.c.lease_until < cast(_clock(dialect), BigInteger)).values(CRASHED)
+    return EVERY_OWNER.where(tasks.c.lease_until < _clock(dialect)).values(CRASHED)

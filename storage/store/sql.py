@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -18,8 +18,6 @@ from storage.faults import Clash
 from storage.store import earlier, hooks, intake, lookups, outbox, queue, state, steps
 
 LEASE_SECONDS = 30.0
-DELIVERY_LEASE = timedelta(seconds=60)
-"""Longer than an upload takes between two looks of the outbox, which renew it."""
 
 
 async def open_store(url: str | Path, *, clock: Clock) -> SqlStore:
@@ -104,10 +102,7 @@ class SqlStore:
 
     async def due(self, now: datetime, limit: int, leased: frozenset[int]) -> list[Delivery]:
         if self.database.shared:
-            lease_end = now + DELIVERY_LEASE
-            return await self.database.write(
-                lambda connection: outbox.lease_due(connection, now, limit, leased, lease_end)
-            )
+            return await self.database.write(lambda connection: outbox.lease_due(connection, now, limit, leased))
         return await self.database.read(lambda connection: outbox.due(connection, now, limit, leased))
 
     async def delivered(
