@@ -67,16 +67,15 @@ def _files(done: list[_Done]) -> Said:
 def _invoices(done: list[_Done]) -> Said:
     names = {call.name for call in done}
     if not done:
-        skill = ("expand_skill", {"name": "invoice-summary"})
-        return Said(text="I will see which files are here and how such a summary is made.", calls=(_LIST, skill))
+        return Said(
+            text="I will see which files are here and how such a summary is made.",
+            calls=(("list_files", {}), ("expand_skill", {"name": "invoice-summary"})),
+        )
     if "analyze_table" not in names:
         return _analyse(done)
     if not names & {"write_file", "write_sheet"}:
         return _propose(done)
     return Said(text=_closing(done))
-
-
-_LIST: tuple[str, dict[str, Any]] = ("list_files", {})
 
 
 def _analyse(done: list[_Done]) -> Said:

@@ -91,8 +91,12 @@ def _notes(analysis: Analysis) -> Iterator[str]:
     for doubt in analysis["ambiguous"]:
         yield f"{doubt['column']} is ambiguous ({doubt['example']}); read as {doubt['reading']}"
     for row in analysis["summary_rows"]:
-        yield f"row {row['row']} ({row['label']} {row['amount']}) is the file's own total and was not counted"
+        label = " ".join(part for part in (row["label"], row["amount"]) if part)
+        yield f"row {row['row']} ({label}) is the file's own total and was not counted"
     yield from analysis["notes"]
+    for what, count in analysis["left_out"].items():
+        if count:
+            yield f"{count} more entries of {what} are not listed here"
 
 
 def _sum(entry: dict[str, Any]) -> str:

@@ -140,4 +140,4 @@ def _refused(settings: ModelSettings, response: aiohttp.ClientResponse, text: st
         words = error_words(text, orjson.loads(text))
     except orjson.JSONDecodeError:
         words = text
-    return refusal(settings.model, response.status, words, response.headers)
+    return refusal(settings.model, response.status, settings.without_key(words), response.headers)

@@ -40,6 +40,11 @@ class ModelSettings(BaseModel):
         """The part before the first slash: it decides the transport."""
         return self.model.partition("/")[0]
 
+    def without_key(self, text: str) -> str:
+        """A provider's words without our key, which some repeat when they refuse it."""
+        key = self.api_key.get_secret_value() if self.api_key else ""
+        return text.replace(key, "[api_key]") if key else text
+
     @property
     def model_id(self) -> str:
         """The name the provider itself knows."""

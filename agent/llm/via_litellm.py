@@ -10,6 +10,7 @@ from typing import Any
 
 from agent.errors import ContextTooLong, ModelError
 from agent.llm.refusals import refusal
+from agent.llm.settings import ModelSettings
 from agent.llm.transport import Chunk, Request
 
 # The import costs two seconds and 190 MB, and without these it would fetch lists from the network and read a .env.
@@ -59,15 +60,15 @@ class LitellmTransport:
                 async for chunk in chunks:
                     yield [chunk.model_dump(exclude_none=True)]
         except self._errors as error:
-            raise self._translated(request.settings.model, error) from error
+            raise self._translated(request.settings, error) from None  # its text may hold the key
 
     async def close(self) -> None:
         """Close its cached connections."""
         if self._litellm is not None:
             await self._litellm.close_litellm_async_clients()
 
-    def _translated(self, model: str, error: Any) -> ModelError:
-        text = str(getattr(error, "message", "") or error)
+    def _translated(self, settings: ModelSettings, error: Any) -> ModelError:
+        model, text = settings.model, settings.without_key(str(getattr(error, "message", "") or error))
         if isinstance(error, self._litellm.exceptions.ContextWindowExceededError):
             return ContextTooLong(f"{model}: {text[:300]}")
         kind = next(name for name in _STATUS if isinstance(error, getattr(self._litellm.exceptions, name)))

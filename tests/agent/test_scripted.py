@@ -110,6 +110,10 @@ async def test_errors(script: ScriptFile) -> None:
         await turn(script("- {error: refused}\n"), [user("go")])
     with pytest.raises(ModelRefused, match="expects 'stop'"):
         await turn(script("- {text: x, expect: stop}\n"), [user("go")])
+    model = script("- {text: x, knows: Bonn}\n")
+    assert (await turn(model, [user("The office is in Bonn."), user("go")])).text == "x"
+    with pytest.raises(ModelRefused, match="was not told 'Bonn'"):
+        await turn(model, [user("go")])
 
 
 @pytest.mark.parametrize("text", ["- {txt: one}\n", "a: b: c\n", "just text\n", "- {text: x, error: meteor}\n"])
@@ -149,7 +153,7 @@ ANALYSIS: dict[str, Any] = {
     "problems": [{"row": 11, "column": "Amount", "text": "n/a", "reason": "no amount"}],
     "ambiguous": [{"column": "Date", "example": "03/04/2026", "reading": "day first", "alternative": "month first"}],
     "notes": ["The file is UTF-8 with a BOM."],
-    "left_out": {},
+    "left_out": {"totals": 0, "problems": 3},
 }  # fmt: skip
 ASKED = [{"role": "system", "content": "x"}, user("Summarise the invoices and quotes in this folder")]
 LISTING = "invoices.csv  1.2 KB\n  quotes/our offers 2026.xlsx (9 KB)\n- notes.md\nreports/old.csv\nbroken.csv\n"
@@ -200,6 +204,7 @@ async def test_the_flagship() -> None:
         "Refund",
         "-120.00",
         "day first",
+        "3 more entries of problems",
         "no amount column",
     ):
         assert found in closing

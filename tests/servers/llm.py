@@ -103,7 +103,8 @@ class FakeLLM:
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         if self._key is not None and request.headers.get("Authorization") != f"Bearer {self._key}":
-            return _error(401, "Incorrect API key provided", "authentication_error")
+            given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+            return _error(401, f"Incorrect API key provided: {given}", "authentication_error")
         raw = await request.read()
         reason = self._refuse(raw)
         if reason is not None:

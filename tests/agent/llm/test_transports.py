@@ -147,11 +147,12 @@ async def test_a_cut_call_is_visible(fake: FakeLLM, models: ConfiguredModels, re
 
 
 async def test_usage_first_and_empty_choices(fake: FakeLLM, models: ConfiguredModels) -> None:
-    """A8: a chunk without choices, first or last, breaks nothing and its usage counts."""
-    usage = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17}
+    """A8, C9: a chunk without choices breaks nothing; its tokens count and are priced, not the cost of 0 beside them."""
+    usage = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17, "cost": 0}
     fake.will(Reply(chunks=[chunk({"content": "hi"}), chunk({}, "stop"), {**chunk({}), "choices": [], "usage": usage}]))
     got = await turn(models)
     assert (got.text, got.usage.input_tokens, got.usage.output_tokens) == ("hi", 12, 5)
+    assert got.usage.cost_usd == Decimal("0.000022")
 
 
 async def test_no_usage_is_estimated(fake: FakeLLM, models: ConfiguredModels) -> None:
@@ -244,7 +245,7 @@ async def test_refusals_are_not_retried(
 
 
 async def test_the_key_is_sent(fake: FakeLLM, models: ConfiguredModels) -> None:
-    """A wrong key is refused with the advice to check it, and the key itself is not in the message."""
+    """A wrong key is refused with advice, and is not in the message, although the provider repeats it."""
     with pytest.raises(ModelRefused, match="api_key") as caught:
         await events(models, "locked out")
     assert "sk-wrong" not in str(caught.value)
