@@ -147,7 +147,7 @@ async def test_a_cut_call_is_visible(fake: FakeLLM, models: ConfiguredModels, re
 
 
 async def test_usage_first_and_empty_choices(fake: FakeLLM, models: ConfiguredModels) -> None:
-    """A8, C9: a chunk without choices breaks nothing; its tokens count and are priced, not the cost of 0 beside them."""
+    """A8, C9: a chunk without choices breaks nothing; its tokens count and are priced, not the 0 cost beside them."""
     usage = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17, "cost": 0}
     fake.will(Reply(chunks=[chunk({"content": "hi"}), chunk({}, "stop"), {**chunk({}), "choices": [], "usage": usage}]))
     got = await turn(models)
