@@ -1,0 +1,270 @@
+"""config.yaml: what may stand in it, and one clear line for what may not."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from pathlib import Path
+from typing import Annotated, Any, get_args
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
+
+from agent.budget import BudgetSettings
+from agent.domain import OPERATOR, Role
+from agent.durations import Seconds
+from agent.errors import ConfigError
+from agent.llm.settings import ModelSettings
+from agent.policy import PolicySettings
+from agent.progress import ProgressSettings
+from bot.config_file import explained, read_yaml
+from bot.environment import YamlPath, load_dotenv, resolve
+from bot.logs import LogSettings
+from channels.webhook import WebhookSettings
+
+DEFAULT_MODEL = "demo"
+DAY_SECONDS = 86_400
+_SIZE_UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+class Settings(BaseModel):
+    """A section of the file; a key that is not listed is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _size(value: Any) -> Any:
+    for unit, factor in _SIZE_UNITS.items():
+        if isinstance(value, str) and value.endswith(unit) and value.removesuffix(unit).strip().isdecimal():
+            return int(value.removesuffix(unit)) * factor
+    return value
+
+
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ValueError(f"{name!r} is no IANA time zone; write one like Europe/Berlin") from None
+    return name
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", text):
+        raise ValueError(f"{text!r} is no name: use a to z, 0 to 9, _ and -, at most 64 characters")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_name)]
+Size = Annotated[int, BeforeValidator(_size), Field(gt=0)]
+
+
+class HttpSettings(Settings):
+    """Where the server listens; `public_url` is how others reach it. Port 0 takes a free one."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, le=65535)
+    public_url: Annotated[str, Field(pattern=r"^https?://[^\s?#]+$")] | None = None
+    max_body: Size = 2**20
+
+
+class BotSettings(Settings):
+    """The process: where its state lies and how it ends."""
+
+    data_dir: Path = Path("data")
+    timezone: Annotated[str, AfterValidator(_zone)] = "UTC"
+    grace_seconds: float = Field(default=20, ge=0)
+    http: HttpSettings = HttpSettings()
+    log: LogSettings = LogSettings()
+
+
+class RetentionSettings(Settings):
+    """How long what has ended is kept: tasks with their rows, the bytes of artifacts, what changes replaced."""
+
+    tasks: Seconds = 180 * DAY_SECONDS
+    blobs: Seconds = 90 * DAY_SECONDS
+    undo: Seconds = 30 * DAY_SECONDS
+
+
+class StorageSettings(Settings):
+    """`url` null is SQLite in `bot.data_dir`."""
+
+    url: str | None = None
+    retention: RetentionSettings = RetentionSettings()
+
+
+class AgentSettings(Settings):
+    """The loop: which model, how many tasks at once, when to stop."""
+
+    model: str = DEFAULT_MODEL
+    workers: int = Field(default=64, ge=1)
+    steps: int = Field(default=120, ge=1)
+    progress: ProgressSettings = ProgressSettings()
+    models: dict[str, ModelSettings] = {DEFAULT_MODEL: ModelSettings(model="scripted/demo")}
+    budget: BudgetSettings = BudgetSettings()
+    policy: PolicySettings = PolicySettings()
+
+
+class ChannelsSettings(Settings):
+    """The ways in."""
+
+    webhook: WebhookSettings = WebhookSettings()
+
+
+class WorkspaceSettings(Settings):
+    """A folder, and which addresses work in it: shell-style patterns over `channel:conversation[/thread]`."""
+
+    path: Path
+    channels: tuple[str, ...] = ()
+
+
+class SkillsSettings(Settings):
+    """Folders with skills beside the built-in ones."""
+
+    paths: tuple[Path, ...] = ()
+
+
+class Config(Settings):
+    """The whole file."""
+
+    bot: BotSettings = BotSettings()
+    storage: StorageSettings = StorageSettings()
+    agent: AgentSettings = AgentSettings()
+    channels: ChannelsSettings = ChannelsSettings()
+    workspaces: dict[Name, WorkspaceSettings] = {}
+    skills: SkillsSettings = SkillsSettings()
+    _file: Path = PrivateAttr(default=Path("config.yaml"))
+
+    @property
+    def private_workspaces(self) -> Path:
+        """Where those work whom no workspace's `channels` name."""
+        return self.bot.data_dir / "workspaces"
+
+    @property
+    def protected(self) -> list[str]:
+        """What no tool may reach, also when it lies inside a workspace."""
+        return [str(self._file), str(self._file.parent / ".env"), str(self.bot.data_dir), *map(str, self.skills.paths)]
+
+    def models_in_use(self) -> list[str]:
+        """The model that tasks use, and its fallbacks."""
+        return _reachable(self.agent.model, {name: model.fallback for name, model in self.agent.models.items()})
+
+    def secrets(self) -> list[str]:
+        """Every value that must not show up in a log."""
+        keys = [model.api_key.get_secret_value() for model in self.agent.models.values() if model.api_key]
+        password = urlsplit(self.storage.url or "").password
+        return [*keys, *([password] if password else [])]
+
+
+def load_config(path: Path, environ: MutableMapping[str, str] = os.environ) -> Config:
+    """Read and check the file, its paths made absolute from its own folder; ConfigError in one line.
+
+    A `.env` beside it is loaded into `environ` first.
+    """
+    path = path.resolve()
+    try:
+        tree = read_yaml(path)
+        load_dotenv(path.parent / ".env", environ)
+        config = _anchored(_validated(resolve(tree, environ, _Needed(tree))), path)
+        for problem in (*_bad_references(config), *_bad_folders(config)):
+            raise ConfigError(problem)
+    except ConfigError as error:
+        raise ConfigError(f"{path.name}: {error}") from None
+    return config
+
+
+class _Needed:
+    """Which values are used: everything but a disabled channel and a model that nobody names."""
+
+    def __init__(self, tree: dict[str, Any]) -> None:
+        self._tree = tree
+        models = _child(tree, "agent", "models")
+        fallbacks = {name: _child(models, name).get("fallback") for name in models}
+        self._models = _reachable(_child(tree, "agent").get("model", DEFAULT_MODEL), fallbacks)
+
+    def __call__(self, path: YamlPath) -> bool:
+        match path:
+            case ("channels", name, *_):
+                return _child(self._tree, "channels", name).get("enabled", True) is not False
+            case ("agent", "models", name, *_):
+                return name in self._models
+            case _:
+                return True
+
+
+def _reachable(model: Any, fallbacks: Mapping[Any, Any]) -> list[Any]:
+    """A model, its fallbacks and theirs; not checked yet, so anything may stand anywhere."""
+    reached: list[Any] = [model]
+    for name in reached:
+        further = fallbacks.get(name) if isinstance(name, str) else None
+        reached += [other for other in (further if isinstance(further, list | tuple) else ()) if other not in reached]
+    return reached
+
+
+def _child(tree: Any, *path: str | int) -> dict[Any, Any]:
+    for key in path:
+        tree = tree.get(key) if isinstance(tree, dict) else None
+    return tree if isinstance(tree, dict) else {}
+
+
+def _validated(tree: dict[str, Any]) -> Config:
+    try:
+        return Config.model_validate(tree)
+    except ValidationError as error:
+        raise ConfigError(explained(error, tree)) from None
+
+
+def _anchored(config: Config, file: Path) -> Config:
+    """The configuration with absolute paths, links resolved, seen from its file's folder."""
+
+    def absolute(path: Path) -> Path:
+        return (file.parent / path.expanduser()).resolve()
+
+    anchored = config.model_copy(
+        update={
+            "bot": config.bot.model_copy(update={"data_dir": absolute(config.bot.data_dir)}),
+            "agent": config.agent.model_copy(
+                update={"models": {name: _script(model, absolute) for name, model in config.agent.models.items()}}
+            ),
+            "workspaces": {
+                name: workspace.model_copy(update={"path": absolute(workspace.path)})
+                for name, workspace in config.workspaces.items()
+            },
+            "skills": SkillsSettings(paths=tuple(map(absolute, config.skills.paths))),
+        }
+    )
+    anchored._file = file  # noqa: SLF001 - a private attribute of pydantic has no other way in
+    return anchored
+
+
+def _script(model: ModelSettings, absolute: Callable[[Path], Path]) -> ModelSettings:
+    """A scripted model may be a file; everything else is a name."""
+    if model.provider != "scripted" or not model.model_id.endswith((".yaml", ".yml")):
+        return model
+    return model.model_copy(update={"model": f"scripted/{absolute(Path(model.model_id))}"})
+
+
+def _bad_references(config: Config) -> Iterator[str]:
+    model, models = config.agent.model, config.agent.models
+    if model not in models:
+        yield f"agent.model: there is no model {model!r} under agent.models (there are: {', '.join(models)})."
+    deciders = {*get_args(Role), OPERATOR.name}
+    for capability, rule in config.agent.policy.root.items():
+        for name in getattr(rule, "ask", ()):
+            if name not in deciders:
+                yield f"agent.policy.{capability}: there is no role {name!r} (there are: {', '.join(deciders)})."
+
+
+def _bad_folders(config: Config) -> Iterator[str]:
+    for index, path in enumerate(config.skills.paths):
+        if not path.is_dir():
+            yield f"skills.paths.{index}: there is no folder {path}; make it or remove the line."
+    homes = {name: workspace.path for name, workspace in config.workspaces.items()}
+    for name, home in homes.items():
+        where = f"workspaces.{name}.path"
+        if not home.is_dir():
+            yield f"{where}: there is no folder {home}; make it or change the path."
+        for other, path in (homes | {"tasks without one of their own": config.private_workspaces}).items():
+            if other != name and home.is_relative_to(path):
+                yield f"{where}: {home} lies inside the workspace of {other}; give each its own folder."

@@ -1,0 +1,166 @@
+"""The one HTTP server: health, and whatever routes the channels bring along."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+import structlog
+from aiohttp import web
+
+from agent.errors import (
+    BadInput,
+    ConfigError,
+    Conflict,
+    Draining,
+    Forbidden,
+    NotAuthentic,
+    NotFound,
+    SignoffError,
+    StorageError,
+)
+from agent.ports.channels import Channel
+from agent.ports.store import Queries
+
+log = structlog.get_logger()
+
+KEEPALIVE_SECONDS = 75.0
+"""Above the 60 s after which common proxies drop an idle connection, so that they close it and not we."""
+ANSWER_SECONDS = 2.0
+"""How long answers under way may take once the server closes."""
+_STATUS: dict[type[SignoffError], int] = {
+    NotFound: 404,
+    Conflict: 409,
+    Forbidden: 403,
+    BadInput: 422,
+    NotAuthentic: 401,
+    Draining: 503,
+    StorageError: 503,
+}
+_CODES = {401: "unauthorized", 413: "too_large", 422: "invalid", 429: "rate_limited", 500: "internal"}
+"""Where the name of a status is not the code we want to live with."""
+
+
+@dataclass(kw_only=True)
+class Health:
+    """What the process says of itself; `down` holds the reason of each channel that could not start."""
+
+    queries: Queries
+    draining: bool = False
+    down: dict[str, str] = field(default_factory=dict)
+
+    def routes(self) -> list[web.RouteDef]:
+        """`/healthz` (alive and not draining) and `/readyz` (the database answers, too)."""
+        return [web.get("/healthz", self._alive), web.get("/readyz", self._ready)]
+
+    async def _alive(self, request: web.Request) -> web.Response:
+        return self._said(None)
+
+    async def _ready(self, request: web.Request) -> web.Response:
+        try:
+            await self.queries.tasks(limit=1)
+        except StorageError as error:
+            log.error("database_not_reached", reason=str(error))  # noqa: TRY400 - the reason says it all
+            return self._said("the database does not answer")
+        return self._said(None)
+
+    def _said(self, problem: str | None) -> web.Response:
+        problem = "draining" if self.draining else problem
+        body: dict[str, Any] = {"status": problem or "ok"}
+        if self.down:
+            body["down"] = self.down
+        return _json(503 if problem else 200, body)
+
+
+class Server:
+    """Listens until it is closed."""
+
+    def __init__(self, health: Health, channels: Iterable[Channel], *, max_body: int) -> None:
+        app = web.Application(middlewares=[_errors_as_json], client_max_size=max_body)
+        app.router.add_routes(health.routes())
+        for channel in channels:
+            app.router.add_routes(channel.routes())
+        self._runner = web.AppRunner(
+            app, access_log=None, keepalive_timeout=KEEPALIVE_SECONDS, shutdown_timeout=ANSWER_SECONDS
+        )
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen and return the port; ConfigError when it cannot be had."""
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, host, port).start()
+        except (OSError, UnicodeError) as error:
+            await self._runner.cleanup()
+            raise ConfigError(_refusal(error, host, port)) from None
+        return int(self._runner.addresses[0][1])
+
+    async def close(self) -> None:
+        """Take no more requests and let answers under way finish."""
+        await self._runner.cleanup()
+
+
+@web.middleware
+async def _errors_as_json(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """The event border: whatever a handler raises, the sender gets `{"error": {...}}` and the server lives on."""
+    try:
+        return await handler(request)
+    except web.HTTPException as answer:
+        headers = {name: value for name, value in answer.headers.items() if name in {"Allow", "Retry-After"}}
+        return _error(answer.status, answer.text or answer.reason, headers=headers)
+    except SignoffError as error:
+        return _refused(error)
+    except Exception:
+        log.exception("request_failed_unexpectedly", method=request.method, route=_route(request))
+        return _error(500, "An unexpected error; the log has the details.")
+
+
+def _refused(error: SignoffError) -> web.Response:
+    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
+    if status >= 500 and not isinstance(error, Draining):
+        log.error("request_failed", kind=type(error).__name__, reason=str(error))
+    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}}.get(status)
+    if isinstance(error, StorageError):
+        return _error(status, "The database does not answer; try again.", headers=headers, code="unavailable")
+    if isinstance(error, Draining):
+        return _error(status, str(error), headers=headers, code="draining")
+    if isinstance(error, BadInput):
+        code = None if error.code == "invalid" else error.code
+        return _error(status, str(error), code=code, field=error.field)
+    return _error(status, str(error), headers=headers)
+
+
+def _error(
+    status: int,
+    message: str,
+    *,
+    headers: dict[str, str] | None = None,
+    code: str | None = None,
+    field: str | None = None,
+) -> web.Response:
+    code = code or _CODES.get(status) or HTTPStatus(status).name.lower()
+    error = {"code": code, "message": message} | ({} if field is None else {"field": field})
+    return _json(status, {"error": error}, headers)
+
+
+def _json(status: int, value: dict[str, Any], headers: dict[str, str] | None = None) -> web.Response:
+    return web.Response(status=status, body=orjson.dumps(value), content_type="application/json", headers=headers)
+
+
+def _route(request: web.Request) -> str | None:
+    """The pattern and not the URL, which may hold what a sender should not have put there."""
+    resource = request.match_info.route.resource
+    return resource.canonical if resource else None
+
+
+def _refusal(error: OSError | UnicodeError, host: str, port: int) -> str:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return f"bot.http.port: {port} is in use; stop what listens there or choose another."
+    if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
+        return f"bot.http.port: {port} may not be used by this user; choose one above 1023."
+    return f"bot.http.host: cannot listen on {host}: {error}."

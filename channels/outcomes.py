@@ -1,0 +1,43 @@
+"""The state of a hook's task, gathered for whoever the hook tells: its own answer or a callback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent.domain import Artifact
+from agent.errors import NotFound
+from agent.ports.store import Queries, Store, TaskState
+from channels.webhook_view import outcome
+
+
+class Outcomes:
+    """Reads tasks for hooks; URLs are absolute when the server's public address is known, else paths."""
+
+    def __init__(self, store: Store, queries: Queries, public_url: str | None) -> None:
+        self._store = store
+        self._queries = queries
+        self._origin = (public_url or "").rstrip("/")
+
+    def url(self, hook_name: str, *parts: str | int) -> str:
+        """The address of something below a hook."""
+        return "/".join((f"{self._origin}/hooks/{hook_name}", *map(str, parts)))
+
+    async def read(self, hook_name: str, task_id: int) -> dict[str, Any]:
+        """The body that describes a task of the hook; NotFound for any other."""
+        state = await self._task(hook_name, task_id)
+        artifacts = await self._queries.artifacts(task_id)
+        cost_usd = await self._queries.cost_usd(task_id)
+        return outcome(state, artifacts, cost_usd, self.url(hook_name, "artifacts"))
+
+    async def artifact(self, hook_name: str, artifact_id: int) -> Artifact:
+        """An artifact of one of the hook's tasks; NotFound for any other."""
+        artifact = await self._queries.artifact(artifact_id)
+        await self._task(hook_name, artifact.task_id)
+        return artifact
+
+    async def _task(self, hook_name: str, task_id: int) -> TaskState:
+        state = await self._store.load(task_id)
+        address = state.session.address
+        if (address.channel, address.conversation) != ("webhook", hook_name):
+            raise NotFound(f"There is no task {task_id}.")
+        return state

@@ -1,0 +1,162 @@
+"""config.yaml: what is accepted, and the one line for what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.errors import ConfigError
+from bot.config import Config, load_config
+
+ROOT = Path(__file__).parents[2]
+
+
+def load(folder: Path, text: str, environ: dict[str, str] | None = None) -> Config:
+    (folder / "config.yaml").write_text(text)
+    return load_config(folder / "config.yaml", environ if environ is not None else {})
+
+
+def refusal(folder: Path, text: str, environ: dict[str, str] | None = None) -> str:
+    with pytest.raises(ConfigError) as error:
+        load(folder, text, environ)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_the_shipped_file_starts_as_it_is() -> None:
+    """The demo model, one workspace, no key needed."""
+    config = load_config(ROOT / "config.yaml", {})
+    assert config.models_in_use() == ["demo"]
+    assert config.workspaces["demo"].path == ROOT / "demo-workspace"
+    assert config.workspaces["demo"].channels == ("cli:*", "webhook:demo")
+    assert config.bot.data_dir == ROOT / "data"
+
+
+def test_an_empty_file_has_the_defaults_of_the_shipped_one(tmp_path: Path) -> None:
+    """What the shipped file says is what is assumed without it."""
+    shipped, empty = load_config(ROOT / "config.yaml", {}), load(tmp_path, "")
+    assert empty.agent.model_dump(exclude={"policy"}) == shipped.agent.model_dump(exclude={"policy"})
+    assert empty.storage == shipped.storage
+    assert empty.channels == shipped.channels
+    assert empty.bot.http == shipped.bot.http
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("bot: {http: {prot: 8080}}", "bot.http.prot: there is no such key"),
+        ("bott: {}", "bott: there is no such key"),
+        ("people: []", "people: there is no such key"),
+        ("channels: {slack: {enabled: false}}", "channels.slack: there is no such key"),
+        ("agent: {model: gpt}", "agent.model: there is no model 'gpt' under agent.models (there are: demo)."),
+        ("agent: {models: {a: {model: scripted/demo}}}", "agent.model: there is no model 'demo'"),
+        ("agent: {models: {demo: {}}}", "agent.models.demo.model is missing"),
+        ("agent: {workers: many}", "agent.workers: Input should be a valid integer"),
+        ("agent: {workers: 0}", "agent.workers: Input should be greater than or equal to 1"),
+        ("agent: {policy: {file:write: {ask: [boss]}}}", "agent.policy.file:write: there is no role 'boss'"),
+        ("agent: {policy: {file:write: {aks: [approver]}}}", "agent.policy.file:write.aks: there is no such key"),
+        ("agent: {policy: {file:write: {ask: [approver], expires: 1y}}}", "agent.policy.file:write.expires: '1y'"),
+        ("bot: {http: {port: 99999}}", "bot.http.port: Input should be less than or equal to 65535"),
+        ("bot: {http: {max_body: 1 MB}}", "bot.http.max_body: "),
+        ("bot: {timezone: Mars/Olympus}", "bot.timezone: 'Mars/Olympus' is no IANA time zone"),
+        ("bot: {log: {level: loud}}", "bot.log.level: "),
+        ("workspaces: {w: {path: ./nowhere}}", "workspaces.w.path: there is no folder"),
+        ("workspaces: {W orks: {path: .}}", "workspaces.W orks: 'W orks' is no name"),
+        ("skills: {paths: [./nowhere]}", "skills.paths.0: there is no folder"),
+        ("- a list", "must hold keys"),
+        ("bot:\n\tport: 1\n", "line 2 is not valid YAML"),
+        ("bot: {}\nagent: {}\nbot: {}\n", "line 3 is not valid YAML: the key 'bot' stands there twice"),
+        ("agent: {models: {a: {model: x/y}, a: {model: x/z}}}", "the key 'a' stands there twice"),
+        ("x: !!python/object/apply:os.system [id]", "line 1 is not valid YAML"),
+    ],
+)
+def test_bad_input_is_refused_with_its_path(tmp_path: Path, text: str, said: str) -> None:
+    """Each in one line that begins with the file and the place."""
+    message = refusal(tmp_path, text)
+    assert message.startswith("config.yaml: ")
+    assert said in message
+
+
+def test_several_problems_are_counted(tmp_path: Path) -> None:
+    """The first is named, the others are counted, so that nobody thinks it is the last."""
+    assert "(1 more after this one)" in refusal(tmp_path, "bot: {a: 1, b: 2}")
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+    """With the way to name another one."""
+    with pytest.raises(ConfigError, match=r"nothing\.yaml: there is no such file .* --config PATH"):
+        load_config(tmp_path / "nothing.yaml", {})
+
+
+@pytest.mark.parametrize("folders", [("a", "a/b"), ("a/b", "a"), ("a", "a"), ("link", "a/b")])
+def test_nested_workspaces_are_refused(tmp_path: Path, folders: tuple[str, str]) -> None:
+    """Also when they are the same, or nested behind a link."""
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("a")
+    first, second = folders
+    message = refusal(tmp_path, f"workspaces: {{one: {{path: {first}}}, two: {{path: {second}}}}}")
+    assert "lies inside the workspace of" in message
+
+
+def test_a_workspace_among_the_private_ones_is_refused(tmp_path: Path) -> None:
+    """Those are made for conversations that no workspace names."""
+    (tmp_path / "data/workspaces/x").mkdir(parents=True)
+    assert "lies inside" in refusal(tmp_path, "workspaces: {x: {path: data/workspaces/x}}")
+
+
+MODELS = """
+agent:
+  model: used
+  models:
+    used: {model: openai/a, api_key: "${USED_KEY}", fallback: [spare]}
+    spare: {model: openai/b, api_key: "${SPARE_KEY}"}
+    unused: {model: openai/c, api_key: "${UNUSED_KEY}"}
+"""
+
+
+@pytest.mark.parametrize("missing", ["USED_KEY", "SPARE_KEY"])
+def test_a_missing_secret_of_a_model_in_use_is_refused(tmp_path: Path, missing: str) -> None:
+    """A fallback is in use, too."""
+    keys = {"USED_KEY": "k1", "SPARE_KEY": "k2"}
+    del keys[missing]
+    assert f"api_key: {missing} is not set" in refusal(tmp_path, MODELS, keys)
+
+
+def test_a_missing_secret_of_an_unused_model_is_none_of_our_business(tmp_path: Path) -> None:
+    """Only what is used must be there; the keys never show in the configuration's text."""
+    config = load(tmp_path, MODELS, {"USED_KEY": "sk-one", "SPARE_KEY": "sk-two"})
+    assert {"sk-one", "sk-two"} <= set(config.secrets())
+    assert "sk-one" not in repr(config)
+
+
+def test_a_missing_secret_of_a_disabled_channel_is_none_of_our_business(tmp_path: Path) -> None:
+    """And of an enabled one it is."""
+    text = 'channels: {webhook: {enabled: %s, allow_private_callbacks: "${PRIVATE}"}}'
+    assert "PRIVATE is not set" in refusal(tmp_path, text % "true")
+    with pytest.raises(ConfigError, match="allow_private_callbacks: Input should be a valid boolean"):
+        load(tmp_path, text % "false")
+
+
+def test_dotenv_beside_the_file_is_read_first(tmp_path: Path) -> None:
+    """Wherever the process was started."""
+    (tmp_path / ".env").write_text("USED_KEY=k1\nSPARE_KEY=k2\n")
+    (tmp_path / ".env").chmod(0o600)
+    assert set(load(tmp_path, MODELS).secrets()) >= {"k1", "k2"}
+
+
+def test_the_password_of_the_database_is_a_secret(tmp_path: Path) -> None:
+    """It is hidden from logs like a key."""
+    text = 'storage: {url: "postgresql+asyncpg://me:${PG}@db/x"}'
+    assert load(tmp_path, text, {"PG": "hunter2"}).secrets() == ["hunter2"]
+
+
+def test_sections_without_lines_are_empty(tmp_path: Path) -> None:
+    """A section whose lines are all commented out reads as null in YAML."""
+    assert load(tmp_path, "skills:\nworkspaces:\n") == load(tmp_path, "")
+
+
+def test_sizes_are_read_with_their_unit(tmp_path: Path) -> None:
+    """KiB and MiB are powers of two."""
+    assert load(tmp_path, "bot: {http: {max_body: 64KiB}}").bot.http.max_body == 65_536
+    assert load(tmp_path, "bot: {http: {max_body: 1000}}").bot.http.max_body == 1_000
