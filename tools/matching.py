@@ -97,7 +97,8 @@ def _hits(workspace: WorkspaceFiles, path: str, expression: re.Pattern[str]) -> 
         return  # gone or swapped since it was listed
     if is_binary(content):
         return
-    for number, line in enumerate(_text(content, path).split("\n"), start=1):
+    for number, ended in enumerate(_text(content, path).split("\n"), start=1):
+        line = ended.removesuffix("\r")
         if hit := expression.search(line):
             yield number, line, hit.start()
 
@@ -110,14 +111,10 @@ def _text(content: bytes, path: str) -> str:
 
 
 def _around(line: str, hit: int) -> str:
-    line_end = line.rstrip("\r")
-    if len(line_end) <= LINE_CHARACTERS:
-        return _one_line(line_end)
-    start = max(0, min(hit - LINE_CHARACTERS // 3, len(line_end) - LINE_CHARACTERS))
+    start = max(0, min(hit - LINE_CHARACTERS // 3, len(line) - LINE_CHARACTERS))
     end = start + LINE_CHARACTERS
-    head = "…" if start else ""
-    tail = f"… ({len(line_end):,} characters)" if end < len(line_end) else ""
-    return head + _one_line(line_end[start:end]) + tail
+    tail = f"… ({len(line):,} characters)" if end < len(line) else ""
+    return ("…" if start else "") + _one_line(line[start:end]) + tail
 
 
 def _rest(found: _Found, what: str) -> str:
