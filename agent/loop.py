@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -125,17 +126,18 @@ class Loop:
     async def _streamed(self, run: Run, profile: ModelProfile, messages: list[ChatMessage]) -> Turn:
         text: list[str] = []
         next_shown, time = 0.0, asyncio.get_running_loop().time
-        async for event in self.models.stream(profile.name, messages, self.tools):
-            match event:
-                case TextDelta():
-                    text.append(event.text)
-                    if self.live.followed(run.key.task_id) and time() >= next_shown:
-                        next_shown = time() + SHOWN_SECONDS
-                        self._show(run, text="".join(text))
-                case Restarted():
-                    text.clear()
-                case Turn():
-                    return event
+        async with aclosing(self.models.stream(profile.name, messages, self.tools)) as events:
+            async for event in events:
+                match event:
+                    case TextDelta():
+                        text.append(event.text)
+                        if self.live.followed(run.key.task_id) and time() >= next_shown:
+                            next_shown = time() + SHOWN_SECONDS
+                            self._show(run, text="".join(text))
+                    case Restarted():
+                        text.clear()
+                    case Turn():
+                        return event
         raise ModelUnavailable("The model's answer ended without its last part.")
 
     async def _within_budget(self, run: Run, profile: ModelProfile) -> None:

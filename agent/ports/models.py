@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -76,6 +76,6 @@ class Models(Protocol):
 
     def stream(
         self, name: str, messages: Sequence[ChatMessage], tools: Sequence[dict[str, Any]]
-    ) -> AsyncIterator[ModelEvent]:
+    ) -> AsyncGenerator[ModelEvent, None]:
         """Stream one completion; the last event is a Turn. Raises a ModelError after its own retries."""
         ...
