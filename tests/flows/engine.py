@@ -1,0 +1,138 @@
+"""The loop, the gate and the worker with tools of a test's own, over a real store and a real model server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent.approvals import Approvals
+from agent.budget import BudgetSettings
+from agent.domain import OPERATOR, Address, ButtonPress, IncomingMessage, Outcome
+from agent.effects import Effects
+from agent.gate import Gate
+from agent.inbox import TaskInbox
+from agent.live import Live
+from agent.llm.models import ConfiguredModels
+from agent.llm.settings import ModelSettings
+from agent.loop import Loop
+from agent.policy import PolicySettings
+from agent.ports.clock import Clock
+from agent.ports.store import TaskState
+from agent.progress import ProgressSettings
+from agent.tool import Arguments, Tool, ToolContext, schema
+from agent.worker import Worker, WorkerSettings
+from bot.clock import SystemClock
+from storage.blobs import FileBlobs
+from storage.store.sql import SqlStore, open_store
+from tests.servers.llm import FakeLLM
+from tools.workspace.directory import WorkspaceDirectory
+
+Work = Callable[[], Coroutine[Any, Any, str]]
+TERMINAL_ADDRESS = Address(channel="cli", conversation="operator")
+
+
+class NoArguments(Arguments):
+    """A tool that takes nothing."""
+
+
+def tool(name: str, work: Work, capability: str = "execute") -> Tool:
+    """A tool whose effect cannot be read back from files."""
+
+    async def run(context: ToolContext, arguments: NoArguments) -> str:
+        return await work()
+
+    return Tool(name=name, description=name, parameters=NoArguments, capability=capability, run=run)
+
+
+@dataclass(kw_only=True)
+class Engine:
+    """One process's worth of the product, without its servers."""
+
+    store: SqlStore
+    worker: Worker
+    approvals: Approvals
+    inbox: TaskInbox
+    model: FakeLLM
+    live: Live
+
+    async def accept(self, text: str = "go", key: str = "1") -> int:
+        """Put a request on the queue."""
+        message = IncomingMessage(
+            dedup_key=f"test:{key}",
+            address=TERMINAL_ADDRESS,
+            sender="operator",
+            text=text,
+            origin="cli",
+            received_at=self.store.clock.now(),
+            reply_to=(TERMINAL_ADDRESS,),
+            workspace="office",
+        )
+        return (await self.inbox.accept(message)).task_id
+
+    async def run(self, task_id: int) -> TaskState:
+        """Run whatever is runnable; the task as it is then."""
+        await self.worker.run_until_idle()
+        return await self.store.load(task_id)
+
+    async def model_asked(self, times: int = 1) -> None:
+        """Wait until the model server got so many requests."""
+        while len(self.model.requests) < times:
+            await asyncio.sleep(0.01)
+
+    async def decide(self, outcome: Outcome | None = None) -> None:
+        """Approve the only open card, or say what happened."""
+        [card] = await self.store.open_approvals()
+        now = self.store.clock.now()
+        press = ButtonPress(presser=OPERATOR, verdict="approved", pressed_at=now, token=card.token, outcome=outcome)
+        await self.approvals.decide(press)
+
+
+@asynccontextmanager
+async def engine(home: Path, *tools: Tool, clock: Clock | None = None, owner: str = "one") -> AsyncIterator[Engine]:
+    """Wire everything over the database in `home`."""
+    clock = clock or SystemClock()
+    (home / "office").mkdir(exist_ok=True)
+    model = FakeLLM()
+    await model.start()
+    store = await open_store(home / "rows.sqlite3", clock=clock)
+    models = ConfiguredModels({"fake": ModelSettings(model="openai/fake", api_base=model.base_url)}, clock)
+    workspaces = WorkspaceDirectory({"office": str(home / "office")}, {}, private_folder=str(home / "private"))
+    registry = {each.name: each for each in tools}
+    effects = Effects(
+        registry=registry,
+        workspaces=workspaces,
+        blobs=FileBlobs(home / "blobs"),
+        clock=clock,
+        progress=ProgressSettings(),
+    )
+    live = Live()
+    inbox = TaskInbox(store=store, workspaces=workspaces)
+    approvals = Approvals(store=store, inbox=inbox, clock=clock)
+
+    async def system_prompt(state: TaskState) -> str:
+        return "You are a test."
+
+    loop = Loop(
+        store=store,
+        models=models,
+        gate=Gate(effects=effects, policy=PolicySettings()),
+        live=live,
+        clock=clock,
+        model="fake",
+        steps=20,
+        tools=[schema(each) for each in tools],
+        budget=BudgetSettings(),
+        system_prompt=system_prompt,
+    )
+    worker = Worker(WorkerSettings(owner=owner), store=store, loop=loop, approvals=approvals, clock=clock)
+    try:
+        yield Engine(store=store, worker=worker, approvals=approvals, inbox=inbox, model=model, live=live)
+    finally:
+        await worker.drain(0)
+        await models.close()
+        await store.close()
+        await model.close()
