@@ -35,9 +35,7 @@ _NO_NEWLINE = "\\ No newline at end of file"
 
 def visible(text: str) -> str:
     r"""Control, bidirectional, zero-width and other unseen characters as escapes like \u202e; \n and \t stay."""
-    if _PLAIN.fullmatch(text):
-        return text
-    return "".join(_escape(character) if _is_unseen(character) else character for character in text)
+    return text if _PLAIN.fullmatch(text) else text.translate(_Visible())
 
 
 def shorten(text: str, limit: int, full_copy: str) -> str:
@@ -51,7 +49,7 @@ def shorten(text: str, limit: int, full_copy: str) -> str:
 def new_file(path: str, content: str) -> str:
     """The size and the text of a file that does not exist yet. Whoever shows it calls `shorten` for the head."""
     lines = content.count("\n") + (not content.endswith("\n") and content != "")
-    size = f"{len(content.encode()):,} bytes, {lines:,} {'line' if lines == 1 else 'lines'}"
+    size = f"{_counted(len(content.encode()), 'byte')}, {_counted(lines, 'line')}"
     return f"New file {_line(path)}: {size}\n\n{visible(content)}"
 
 
@@ -85,17 +83,24 @@ def changed_cells(before: Cells, after: Cells, limit: int = 200) -> str:
     return "\n".join(lines) or "No cell changes."
 
 
-def _is_unseen(character: str) -> bool:
-    if character in "\n\t":
-        return False
-    return unicodedata.category(character) in _ESCAPED or _BLANK.match(character) is not None
+class _Visible(dict[int, str]):
+    """A table for str.translate that finds out about each character once."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        unseen = unicodedata.category(character) in _ESCAPED or _BLANK.match(character)
+        self[code] = _escape(code) if unseen and character not in "\n\t" else character
+        return self[code]
 
 
-def _escape(character: str) -> str:
-    if character == "\r":
+def _escape(code: int) -> str:
+    if code == ord("\r"):
         return "\\r"
-    code = ord(character)
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _line(text: str) -> str:

@@ -23,7 +23,7 @@ from tools.workspace.paths import shown
 
 WRITE_BYTES = 5 * 1024 * 1024
 READ_BYTES = 16 * 1024 * 1024
-PAGE_CHARACTERS = 15_800
+PAGE_CHARACTERS = 15_500
 """What `read_file` shows at once: with its first line, below the 16,000 characters of a result."""
 
 _COUNTED = 10_000

@@ -13,8 +13,7 @@ from agent.previews import visible
 from tools.encoding import decode, is_binary
 from tools.workspace.paths import Parts, shown
 
-PATHS = 200
-HITS = 100
+SHOWN = 100
 FILE_BYTES = 16 * 1024 * 1024
 LINE_CHARACTERS = 240
 RESULT_CHARACTERS = 12_000
@@ -30,7 +29,7 @@ class _Found:
     too_large: list[str] = field(default_factory=list)
 
     def add(self, line: str) -> None:
-        if len(self.lines) < HITS and self.characters + len(line) <= RESULT_CHARACTERS:
+        if len(self.lines) < SHOWN and self.characters + len(line) <= RESULT_CHARACTERS:
             self.lines.append(line)
             self.characters += len(line) + 1
         else:

@@ -56,7 +56,7 @@ class ProcessPool:
             except TimeoutError:
                 raise ToolTimeout(f"It took longer than {seconds:g} seconds and was stopped.") from None
             except (asyncio.IncompleteReadError, ConnectionError) as error:
-                raise ToolFailed(self._death(await process.wait())) from error
+                raise ToolFailed(_death(await _ended(process))) from error
             else:
                 if answer.crash is None and not self._closed:
                     self._idle.append(process)
@@ -93,18 +93,11 @@ class ProcessPool:
         if answer.error is not None:
             raise answer.error
         if answer.crash == "MemoryError":
-            raise ToolFailed(self._too_much_memory())
+            raise ToolFailed(f"It needed more than the {self._memory_bytes // 1024**2:,} MiB that a call may use.")
         if answer.crash is not None:
             log.error("process_crashed", kind=answer.crash, frames=answer.frames)
             raise ToolFailed(f"It failed in an unforeseen way ({answer.crash}). The log has the place.")
         return answer.value
-
-    def _death(self, code: int) -> str:
-        log.error("process_died", code=code)
-        return f"The process that did it ended without an answer (code {code}), perhaps for lack of memory."
-
-    def _too_much_memory(self) -> str:
-        return f"It needed more than the {self._memory_bytes // 1024**2:,} MiB of memory that a call may use."
 
 
 async def _call(process: Process, function: Callable[..., Any], args: tuple[Any, ...]) -> Answer:
@@ -131,11 +124,16 @@ async def _kill(process: Process) -> None:
         raise
 
 
-async def _ended(process: Process) -> None:
+async def _ended(process: Process) -> int:
     # With unread output asyncio does not see that the pipe is closed, and wait() would wait for ever.
     if process.stdout is not None:
         await process.stdout.read()
-    await process.wait()
+    return await process.wait()
+
+
+def _death(code: int) -> str:
+    log.error("process_died", code=code)
+    return f"The process that did it ended without an answer (code {code}), perhaps for lack of memory."
 
 
 def _search_path() -> list[str]:

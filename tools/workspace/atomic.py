@@ -7,7 +7,9 @@ import hashlib
 import os
 import secrets
 import stat
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from agent.errors import TargetChanged, ToolFailed
@@ -16,6 +18,8 @@ from tools.workspace.paths import TEMPORARY_PREFIX, shown
 
 _MODE_BITS = 0o777
 _TRIES = 5
+_LOCK_TRIES = 250
+_LOCK_PAUSE_SECONDS = 0.02
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,19 +51,15 @@ def refuse_linked(found: os.stat_result, path: str) -> None:
 def content_of(descriptor: int, path: str, limit_bytes: int) -> bytes:
     """The bytes of an opened file; ToolFailed unless it is a regular one within the limit."""
     size = regular(descriptor, path).st_size
-    if size <= limit_bytes:
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            content = file.read(limit_bytes + 1)  # it may have grown since
-        size = len(content)
     if size > limit_bytes:
         raise ToolFailed(f"{shown(path)} has {size:,} bytes, more than the {limit_bytes:,} that can be read at once.")
-    return content
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        return file.read(size)  # what is added from now on is not waited for
 
 
 def digest(descriptor: int) -> str:
     """The SHA-256 of an opened file."""
     with os.fdopen(os.dup(descriptor), "rb") as file:
-        file.seek(0)
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -87,13 +87,13 @@ def replace(folder: int, name: str, content: bytes, *, expected: str | None, pat
     try:
         with held(descriptor):
             _fill(descriptor, content)
-            found = standing(folder, name, path)
-            require(found, expected, path)
-            if found:
+            if found := standing(folder, name, path):
                 os.fchmod(descriptor, found.mode)
             os.fsync(descriptor)
-            # The name may become a link or a folder even now: rename replaces a link itself and fails on a folder.
-            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            with _alone(folder, path):
+                require(standing(folder, name, path), expected, path)
+                # The name may become a link or a folder even now: rename replaces a link itself and fails on a folder.
+                os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=folder)
@@ -108,6 +108,25 @@ def sweep(folder: int) -> None:
             with suppress(OSError), held(os.open(name, FILE, dir_fd=folder)) as descriptor:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 os.unlink(name, dir_fd=folder)
+
+
+@contextmanager
+def _alone(folder: int, path: str) -> Iterator[None]:
+    """Keep other writers of the folder away, in any process here, so that of two that expect the same one is refused.
+
+    It is held for a moment only, so whoever holds it for long means harm, and is not waited for.
+    """
+    for _ in range(_LOCK_TRIES):
+        if _lock(folder):
+            break
+        time.sleep(_LOCK_PAUSE_SECONDS)
+    else:
+        raise ToolFailed(f"The folder of {shown(path)} is kept locked by another program. Try again.")
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(folder, fcntl.LOCK_UN)
 
 
 def _temporary(folder: int) -> tuple[int, str]:
