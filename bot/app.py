@@ -1,0 +1,143 @@
+"""The composition root: which channels there are, and in which order everything starts and stops."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+
+import structlog
+
+from agent.domain import Hook
+from agent.errors import ChannelError
+from agent.outbox import Outbox
+from agent.ports.channels import Channel
+from agent.ports.clock import Clock
+from agent.worker import Worker
+from bot.config import Config
+from bot.engine import running
+from bot.server import Health, Server
+from bot.services import Services, connected
+from channels.callback import Callback
+from channels.outcomes import Outcomes
+from channels.webhook import Webhook, new_token, token_sha256
+from storage.runner_lock import RunnerLock
+from storage.schema import HEAD
+
+log = structlog.get_logger()
+
+DEMO_HOOK = "demo"
+DEMO_REQUEST = '{"text": "Summarise the invoices and quotes in this folder"}'
+DEMO_WAIT_SECONDS = 5
+"""Long enough for the demo to come to its approval, so that the answer names it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class App:
+    """A running Signoff; `greeting` are the lines for whoever started it."""
+
+    services: Services
+    worker: Worker
+    outbox: Outbox
+    url: str
+    greeting: Sequence[str]
+
+
+@asynccontextmanager
+async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[App]:
+    """Run everything until the block ends, then drain; ConfigError when something cannot start."""
+    async with connected(config, clock) as services:
+        channels = _channels(services)
+        health = Health(queries=services.store)
+        server = Server(health, channels.values(), max_body=config.bot.http.max_body)
+        with _only_runner(services):
+            port = await server.start(config.bot.http.host, config.bot.http.port)
+            try:
+                await _start(channels, health)
+                async with running(services, channels) as (worker, outbox):
+                    url = services.url("", port)
+                    greeting = await _greeting(services, url)
+                    try:
+                        yield App(services=services, worker=worker, outbox=outbox, url=url, greeting=greeting)
+                    finally:
+                        health.draining = True
+            finally:
+                for channel in channels.values():
+                    await channel.stop()
+                await server.close()
+
+
+@asynccontextmanager
+async def working(services: Services) -> AsyncIterator[None]:
+    """Run tasks while the block lasts, unless a server on the same data does."""
+    lock = RunnerLock(services.config.bot.data_dir)
+    if services.embedded and not lock.try_acquire():
+        yield
+        return
+    channels = _channels(services)
+    try:
+        async with running(services, channels):
+            yield
+    finally:
+        for channel in channels.values():
+            await channel.stop()
+        lock.release()
+
+
+async def upgrade(config: Config) -> str:
+    """Bring the database to this version's schema and return its revision."""
+    async with connected(config):
+        return HEAD
+
+
+@contextmanager
+def _only_runner(services: Services) -> Iterator[None]:
+    """One process at a time runs on a data directory; on PostgreSQL any number may."""
+    lock = RunnerLock(services.config.bot.data_dir)
+    if services.embedded:
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _channels(services: Services) -> dict[str, Channel]:
+    """Every channel that is enabled; a new one is a new entry here."""
+    settings = services.config.channels.webhook
+    store, clock = services.store, services.clock
+    outcomes = Outcomes(store, store, services.config.bot.http.public_url)
+    callback = Callback(store, outcomes, clock, allow_private=settings.allow_private_callbacks)
+    channels: list[Channel] = [callback]
+    if settings.enabled:
+        channels.append(Webhook(services.inbox, store, outcomes, store.doorbell, services.blobs, clock))
+    return {channel.name: channel for channel in channels}
+
+
+async def _start(channels: Mapping[str, Channel], health: Health) -> None:
+    """A channel that is down does not keep the others from working; `/readyz` names it."""
+    for name, channel in channels.items():
+        try:
+            await channel.start()
+        except ChannelError as error:
+            log.error("channel_not_started", channel=name, reason=str(error))  # noqa: TRY400 - the reason says it all
+            health.down[name] = str(error)
+
+
+async def _greeting(services: Services, url: str) -> list[str]:
+    """A ready-made request to the demo hook, whose token is new at each start: only its hash is kept."""
+    if not services.config.channels.webhook.enabled:
+        return []
+    token = new_token()
+    hook = await services.store.hook(DEMO_HOOK) or Hook(name=DEMO_HOOK, token_sha256="")
+    await services.store.save_hook(replace(hook, token_sha256=token_sha256(token)))
+    command = [
+        "curl",
+        "-sS",
+        f"{url}/hooks/{DEMO_HOOK}?wait={DEMO_WAIT_SECONDS}",
+        *("-H", f"Authorization: Bearer {token}"),
+        *("-H", "Content-Type: application/json"),
+        *("-d", DEMO_REQUEST),
+    ]
+    return [f"webhook: {shlex.join(command)}"]

@@ -1,0 +1,79 @@
+"""`approvals`, `approve`, `deny`: what waits for a person, and the operator's decision."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent import texts
+from agent.domain import OPERATOR, ButtonPress, Outcome, Verdict
+from agent.previews import visible
+from bot.cli import display
+from bot.cli.options import DEFAULT_CONFIG, AsJson, ConfigPath
+from bot.config import load_config
+from bot.services import connected
+
+ApprovalId = Annotated[int, typer.Argument(metavar="ID")]
+Items = Annotated[list[int] | None, typer.Option("--item", metavar="N", help="Only this item; repeat it for several.")]
+
+
+def approvals(*, as_json: AsJson = False, config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """List what waits for a person, and what would be done."""
+
+    async def work() -> None:
+        async with connected(load_config(config)) as services:
+            cards = await services.store.open_approvals()
+        if as_json:
+            display.print_json({"approvals": [display.approval_json(card) for card in cards]})
+            return
+        for card in cards:
+            print(f"{visible(texts.card(card))}\n")
+        if not cards:
+            print("Nothing waits for an approval.")
+
+    asyncio.run(work())
+
+
+def approve(
+    approval_id: ApprovalId,
+    item: Items = None,
+    outcome: Annotated[Outcome | None, typer.Option(help="For a card that asks whether something happened.")] = None,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Approve everything a card asks for, or some of its items."""
+    asyncio.run(_decide(config, approval_id, "approved", item, outcome=outcome))
+
+
+def deny(
+    approval_id: ApprovalId,
+    item: Items = None,
+    reason: Annotated[str, typer.Option(help="Told to the agent, which goes on without it.")] = "",
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Deny everything a card asks for, or some of its items."""
+    asyncio.run(_decide(config, approval_id, "denied", item, reason=reason))
+
+
+async def _decide(
+    config: Path,
+    approval_id: int,
+    verdict: Verdict,
+    items: list[int] | None,
+    *,
+    outcome: Outcome | None = None,
+    reason: str = "",
+) -> None:
+    async with connected(load_config(config)) as services:
+        press = ButtonPress(
+            presser=OPERATOR,
+            verdict=verdict,
+            pressed_at=services.clock.now(),
+            approval_id=approval_id,
+            items=tuple(items or ()),
+            reason=reason,
+            outcome=outcome,
+        )
+        print(visible(texts.verdict(await services.approvals.decide(press))))

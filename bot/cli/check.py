@@ -1,0 +1,86 @@
+"""`check`: what works, and what to do about the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from agent.errors import ModelError, SignoffError
+from agent.policy import AskSettings
+from bot.cli import display
+from bot.cli.options import DEFAULT_CONFIG, AsJson, ConfigPath
+from bot.config import Config, load_config
+from bot.services import Services, connected
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at, and what to do when it does not work."""
+
+    name: str
+    ok: bool
+    message: str
+
+
+def check(
+    *,
+    online: Annotated[bool, typer.Option("--online", help="Also call each model that is in use.")] = False,
+    as_json: AsJson = False,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> int:
+    """Look at configuration, database, channels, models and workspaces; exit 1 when something does not work."""
+    settings = load_config(config)
+    findings = [Finding("configuration", True, str(config.resolve())), *_static(settings)]
+    findings += asyncio.run(_live(settings, online=online))
+    if as_json:
+        rows = [{"name": finding.name, "ok": finding.ok, "message": finding.message} for finding in findings]
+        display.print_json({"checks": rows})
+    else:
+        rows_ = [(finding.name, "ok" if finding.ok else "FAILS", finding.message) for finding in findings]
+        display.print_table(("what", "", "says"), rows_)
+    return 0 if all(finding.ok for finding in findings) else 1
+
+
+def _static(config: Config) -> Iterator[Finding]:
+    for name, workspace in config.workspaces.items():
+        ok = os.access(workspace.path, os.R_OK | os.W_OK | os.X_OK)
+        problem = "cannot be written by this user; check owner and mode"
+        yield Finding(f"workspace {name}", ok, f"{workspace.path}{'' if ok else f' {problem}'}")
+    for power, rule in config.agent.policy.root.items():
+        if isinstance(rule, AskSettings) and not rule.ask:
+            yield Finding(
+                f"policy {power}", False, "asks nobody, so nothing is ever approved; name a role such as approver"
+            )
+
+
+async def _live(config: Config, *, online: bool) -> list[Finding]:
+    try:
+        async with connected(config) as services:
+            return [finding async for finding in _running(services, online=online)]
+    except SignoffError as error:
+        return [Finding("database", False, str(error))]
+
+
+async def _running(services: Services, *, online: bool) -> AsyncIterator[Finding]:
+    config = services.config
+    where = "PostgreSQL" if config.storage.url else str(config.bot.data_dir)
+    yield Finding("database", True, where)
+    if config.channels.webhook.enabled:
+        hooks = await services.store.hooks()
+        yield Finding("channel webhook", True, f"{len(hooks)} hooks at {services.url('/hooks/NAME')}")
+    for name in config.models_in_use():
+        model = config.agent.models[name].model
+        if not online:
+            yield Finding(f"model {name}", True, f"{model} (not called; --online does)")
+            continue
+        try:
+            await services.models.probe(name)
+        except ModelError as error:
+            yield Finding(f"model {name}", False, f"{model}: {error}")
+        else:
+            yield Finding(f"model {name}", True, f"{model} answered")

@@ -1,0 +1,138 @@
+"""What works on tasks: the loop with its tools, the worker, the outbox, and the removal of what is old."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import date, timedelta
+from zoneinfo import ZoneInfo
+
+import structlog
+
+from agent import prompt
+from agent.domain import UNATTENDED
+from agent.effects import Effects
+from agent.errors import StorageError
+from agent.gate import Gate
+from agent.live import Live
+from agent.loop import Loop
+from agent.memory import Memory
+from agent.outbox import Outbox
+from agent.ports.channels import Channel
+from agent.ports.files import WorkspaceFiles
+from agent.ports.store import TaskState
+from agent.skills import BUILT_IN, SkillFolder, SkillSource
+from agent.tool import in_thread, schema
+from agent.worker import Worker, WorkerSettings
+from bot.config import Config
+from bot.services import Services
+from storage.retention import Retention, RetentionSettings
+from tools.processes import ProcessPool
+from tools.registry import build_tool_registry
+from tools.workspace.guard import Workspace
+
+log = structlog.get_logger()
+
+TIDY_SECONDS = 3600.0
+
+
+@asynccontextmanager
+async def running(services: Services, channels: Mapping[str, Channel]) -> AsyncIterator[tuple[Worker, Outbox]]:
+    """Worker, outbox and upkeep while the block lasts; then a drain."""
+    if services.embedded:
+        # Nobody else runs here, so whatever is marked as running was left by a process that died.
+        await services.store.requeue()
+    processes = ProcessPool()
+    worker = _worker(services, processes)
+    outbox = Outbox(services.store, channels, services.clock)
+    upkeep = asyncio.create_task(_keep_tidy(services), name="upkeep")
+    worker.start()
+    outbox.start()
+    try:
+        yield worker, outbox
+    finally:
+        services.inbox.draining = True
+        upkeep.cancel()
+        await worker.drain(services.config.bot.grace_seconds)
+        await outbox.stop()
+        await processes.close()
+
+
+def _worker(services: Services, processes: ProcessPool) -> Worker:
+    agent = services.config.agent
+    skills = SkillSource(list(_skill_folders(services.config)))
+    registry = build_tool_registry(processes, skills)
+    effects = Effects(
+        registry=registry,
+        workspaces=services.workspaces,
+        blobs=services.blobs,
+        clock=services.clock,
+        progress=agent.progress,
+    )
+    loop = Loop(
+        store=services.store,
+        models=services.models,
+        gate=Gate(effects=effects, policy=agent.policy),
+        live=Live(),
+        clock=services.clock,
+        model=agent.model,
+        steps=agent.steps,
+        tools=[schema(tool) for tool in registry.values()],
+        budget=agent.budget,
+        system_prompt=_system_prompt(services, skills),
+    )
+    settings = WorkerSettings(owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}", limit=agent.workers)
+    return Worker(settings, store=services.store, loop=loop, approvals=services.approvals, clock=services.clock)
+
+
+def _skill_folders(config: Config) -> Iterator[SkillFolder]:
+    yield SkillFolder(label="built in", files=Workspace("built in", str(BUILT_IN)))
+    for path in config.skills.paths:
+        yield SkillFolder(label=str(path), files=Workspace(path.name, str(path)))
+
+
+def _system_prompt(services: Services, skills: SkillSource) -> Callable[[TaskState], Awaitable[str]]:
+    memory = Memory()
+    zone = ZoneInfo(services.config.bot.timezone)
+
+    def rendered(files: WorkspaceFiles, today: date, *, unattended: bool) -> str:
+        return prompt.system(
+            workspace=files.name,
+            skills=skills.catalogue(files).text,
+            memory=memory.text(files, today),
+            unattended=unattended,
+        )
+
+    async def system_prompt(state: TaskState) -> str:
+        files = services.workspaces.open(state.task.workspace)
+        today = services.clock.now().astimezone(zone).date()
+        return await in_thread(rendered, files, today, unattended=state.task.origin in UNATTENDED)
+
+    return system_prompt
+
+
+async def _keep_tidy(services: Services) -> None:
+    """Remove what is older than `storage.retention` allows, now and then."""
+    ages = services.config.storage.retention
+    retention = Retention(
+        settings=RetentionSettings(
+            tasks=timedelta(seconds=ages.tasks),
+            blobs=timedelta(seconds=ages.blobs),
+            undo=timedelta(seconds=ages.undo),
+        ),
+        database=services.store.database,
+        blobs=services.blobs,
+        clock=services.clock,
+    )
+    while True:
+        await services.clock.sleep(TIDY_SECONDS)
+        try:
+            removed = await retention.sweep()
+        except StorageError as error:
+            log.error("retention_failed", reason=str(error))  # noqa: TRY400 - the reason says it all
+        else:
+            log.info("old_rows_removed", tasks=removed.tasks, keys=removed.keys, blobs=removed.blobs)

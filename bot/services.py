@@ -1,0 +1,79 @@
+"""What every command needs, opened beside a running server or without one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from agent.approvals import Approvals
+from agent.inbox import TaskInbox
+from agent.llm.models import ConfiguredModels
+from agent.ports.clock import Clock
+from bot.clock import SystemClock
+from bot.config import Config
+from storage.blobs import FileBlobs
+from storage.store.sql import SqlStore, open_store
+from tools.workspace.directory import WorkspaceDirectory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Services:
+    """What every command needs: the rows, the files, the models, the decisions."""
+
+    config: Config
+    clock: Clock
+    store: SqlStore
+    blobs: FileBlobs
+    workspaces: WorkspaceDirectory
+    models: ConfiguredModels
+    inbox: TaskInbox
+    approvals: Approvals
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the database is a file that one process works on."""
+        return not self.store.database.shared
+
+    def url(self, path: str, port: int | None = None) -> str:
+        """The address of a path as its callers know it; `port` is the one that was really taken."""
+        http = self.config.bot.http
+        if http.public_url:
+            return http.public_url.rstrip("/") + path
+        host = "127.0.0.1" if http.host in {"0.0.0.0", "::", ""} else http.host  # noqa: S104 - a comparison
+        return f"http://{f'[{host}]' if ':' in host else host}:{port or http.port}{path}"
+
+
+@asynccontextmanager
+async def connected(config: Config, clock: Clock | None = None) -> AsyncIterator[Services]:
+    """Open what every command needs; works beside a running server."""
+    clock = clock or SystemClock()
+    store = await open_store(config.storage.url or config.bot.data_dir / "signoff.sqlite3", clock=clock)
+    try:
+        models = ConfiguredModels(config.agent.models, clock)
+        try:
+            yield _services(config, clock, store, models)
+        finally:
+            await models.close()
+    finally:
+        await store.close()
+
+
+def _services(config: Config, clock: Clock, store: SqlStore, models: ConfiguredModels) -> Services:
+    workspaces = WorkspaceDirectory(
+        {name: str(workspace.path) for name, workspace in config.workspaces.items()},
+        {name: workspace.channels for name, workspace in config.workspaces.items()},
+        private_folder=str(config.private_workspaces),
+        protected=config.protected,
+    )
+    inbox = TaskInbox(store=store, workspaces=workspaces)
+    return Services(
+        config=config,
+        clock=clock,
+        store=store,
+        blobs=FileBlobs(config.bot.data_dir / "blobs"),
+        workspaces=workspaces,
+        models=models,
+        inbox=inbox,
+        approvals=Approvals(store=store, inbox=inbox, clock=clock),
+    )
