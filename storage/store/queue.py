@@ -15,10 +15,10 @@ from sqlalchemy import (
     Update,
     bindparam,
     case,
+    cast,
     exists,
     literal_column,
     select,
-    type_coerce,
     update,
 )
 
@@ -55,7 +55,7 @@ ASK_TO_STOP = update(tasks).where(OPEN, tasks.c.task_id == bindparam("task")).va
 def claim(connection: Connection, owner: str, limit: int, now: datetime, lease: int) -> list[TaskState]:
     """Take tasks for `owner`; `lease` in microseconds. Clash when another claimer was faster on the same session."""
     found = connection.execute(
-        _claim(connection.dialect.name), {"owner": owner, "free": limit, "now": now, "lease": lease}
+        claim_statement(connection.dialect.name), {"owner": owner, "free": limit, "now": now, "lease": lease}
     ).all()
     return states(connection, sorted(found, key=lambda row: row.task_id)) if found else []
 
@@ -87,7 +87,7 @@ def request_cancel(connection: Connection, task_id: int) -> None:
 
 def _clock(dialect: str) -> ColumnElement[int]:
     """SQLite has one process, and tests that turn its clock."""
-    return SERVER_CLOCK if dialect == "postgresql" else type_coerce(bindparam("now", type_=UtcTime), BigInteger)
+    return SERVER_CLOCK if dialect == "postgresql" else cast(bindparam("now", type_=UtcTime), BigInteger)
 
 
 def _leased(dialect: str) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _leased(dialect: str) -> dict[str, Any]:
 
 
 @cache
-def _claim(dialect: str) -> Executable:
+def claim_statement(dialect: str) -> Executable:
     """At most :free rows, also under concurrency: the CTE is evaluated once and its rows stay locked.
 
     Written as `IN (SELECT … LIMIT n FOR UPDATE SKIP LOCKED)` PostgreSQL may run the subquery again and take more.
