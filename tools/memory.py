@@ -35,7 +35,7 @@ def memory_tools() -> list[Tool]:
     return [
         Tool(
             name="memory_write",
-            description="Remember for later conversations, in a .md file below memory/ (of one day only: YYYY-MM-DD.md).",
+            description="Remember for later conversations, in a .md file below memory/ (of one day: YYYY-MM-DD.md).",
             parameters=MemoryWrite,
             capability="memory:write",
             run=write_memory,
