@@ -49,14 +49,17 @@ def check(entries: Sequence[Entry], settings: ProgressSettings, steps: int) -> S
 
 
 def refusal(entries: Sequence[Entry], call: Call, settings: ProgressSettings) -> str | None:
-    """The result of a call that is not run because it was tried often enough; None when it may go on."""
-    results = _results(entries, call)
+    """The result of a call that is not run because it was tried often enough; None when it may go on.
+
+    Tries before the task's last change of a file do not count: the same call may now find something else.
+    """
+    results = _results(entries, call, since=_last_change(entries))
     same = _since_net([entry for entry in results if entry.data.get("status") == "done"])
     if same >= settings.repeat - 1:
         return f"Not run: the same call gave the same result {same} times. Use that result, or try another way."
     failures = _trailing(entry.data.get("status") != "done" for entry in results)
     if failures >= settings.failing - 1:
-        return f"Not run: the same call was tried {failures} times without success. Try another way or say what fails."
+        return f"Not run: the same call has failed before (tries: {failures}). Try another way, or say what fails."
     return None
 
 
@@ -88,8 +91,8 @@ def _steps(entries: Sequence[Entry]) -> Iterator[bool]:
         yield net
 
 
-def _results(entries: Sequence[Entry], call: Call) -> list[Entry]:
-    """The results of earlier calls with the same tool and arguments, oldest first."""
+def _results(entries: Sequence[Entry], call: Call, since: int = 0) -> list[Entry]:
+    """The results of earlier calls with the same tool and arguments, oldest first, from an index on."""
     same = {
         made.get("id")
         for entry in entries
@@ -97,7 +100,11 @@ def _results(entries: Sequence[Entry], call: Call) -> list[Entry]:
         for made in entry.data.get("calls", ())
         if (made.get("name"), made.get("arguments")) == (call.tool, call.arguments)
     }
-    return [entry for entry in entries if entry.kind == "tool" and entry.data.get("call_id") in same]
+    return [entry for entry in entries[since:] if entry.kind == "tool" and entry.data.get("call_id") in same]
+
+
+def _last_change(entries: Sequence[Entry]) -> int:
+    return next((index for index, entry in reversed(list(enumerate(entries))) if entry.kind == "artifact"), 0)
 
 
 def _since_net(results: Sequence[Entry]) -> int:

@@ -87,7 +87,7 @@ def test_a_failing_call_is_refused_sooner() -> None:
     played = Played()
     shown = [played.calls(f"too big ({number})", fails=True) for number in range(3)]
     assert shown[:2] == ["too big (0)", "too big (1)"]
-    assert shown[2] == ("Not run: the same call was tried 2 times without success. Try another way or say what fails.")
+    assert shown[2] == ("Not run: the same call has failed before (tries: 2). Try another way, or say what fails.")
 
 
 def test_a_success_in_between_clears_the_failures() -> None:
@@ -97,6 +97,17 @@ def test_a_success_in_between_clears_the_failures() -> None:
         played.calls("busy", fails=fails)
     played.entries = [*played.entries, says("", ("ok", "list_files", '{"path": "."}')), result("ok", "a.md")]
     assert played.calls("busy", fails=True) == "busy"
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_after_a_change_the_same_call_may_be_made_again(fails: bool) -> None:
+    """A file that was read three times, or could not be edited twice, is another one once it was written."""
+    played = Played()
+    for _ in range(4):
+        played.calls("as it was", fails=fails)
+    assert played.calls("as it was", fails=fails).startswith("Not run")
+    played.entries.append(Entry(kind="artifact", data={"path": "a.md"}))
+    assert played.calls("now other", fails=fails) == "now other"
 
 
 def test_other_arguments_are_another_call() -> None:
