@@ -74,7 +74,7 @@ def read_records(text: str, delimiter: str, name: str = "The text") -> list[list
 
 
 def write_records(rows: Iterable[Sequence[str]]) -> bytes:
-    """RFC 4180 records in UTF-8 with line feeds; the cells are written as they are given."""
+    """RFC 4180 records in UTF-8 with line feeds, of cells without carriage returns; nothing is guarded here."""
     buffer = StringIO(newline="")
     csv.writer(buffer, lineterminator="\n").writerows(rows)
     return buffer.getvalue().encode()

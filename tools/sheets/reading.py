@@ -49,6 +49,7 @@ _BROKEN = (
     TypeError,
     AttributeError,
     OverflowError,
+    OSError,  # `File contains no valid workbook part`; nothing here touches a disk
     RuntimeError,  # an encrypted entry; NotImplementedError for an unknown compression is one too
 )
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agent.errors import BadArguments, ToolFailed
+from agent.errors import BadArguments, ToolError, ToolFailed
 from tests.tools.tables.reported import reported
 from tools.tables.analysis import Question, analyze
 from tools.tables.report import LONGEST_RESULT
+
+CELL = st.text(max_size=6) | st.sampled_from(
+    ["1,234", "1.5", "-2", "A", "Total", "03/04/2026", "2026-01-02", "43301", "€"]
+)
 
 
 def test_gb18030_headers() -> None:
@@ -222,3 +228,15 @@ def test_a_long_result_stays_whole_json() -> None:
     facts = reported(f"vendor,amount\n{rows}")
     assert len(facts["totals"]) + facts["left_out"]["totals"] == 1000
     assert facts["total"][0]["total"] == "499500.00"
+
+
+@given(st.lists(st.lists(CELL, max_size=5), max_size=8), st.sampled_from([",", ";", "\t"]))
+def test_any_table_gives_facts_or_one_sentence(rows: list[list[str]], delimiter: str) -> None:
+    """Whatever the cells hold, the outcome is a report with whole JSON or an error for the model."""
+    text = "\n".join(delimiter.join(row) for row in [["vendor", "amount", "date"], *rows])
+    try:
+        facts = reported(text)
+    except ToolError:
+        return
+    assert facts["counted"] <= facts["rows"]
+    assert sum(item["count"] for item in facts["totals"]) == facts["counted"]
