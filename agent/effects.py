@@ -71,16 +71,22 @@ class Effects:
             answer(run, call, texts.ARGUMENTS_CHANGED, "failed")
             return "answered"
         files = self.workspaces.open(run.state.task.workspace)
-        standing = await in_thread(_standing, files, call.targets)
+        try:
+            standing = await in_thread(_standing, files, call.targets)
+            if standing == "base":
+                await self._keep(files, call.targets)
+            elif standing == "intended":
+                for target in call.targets:
+                    await self._publish(run, files, target.path)
+        except ToolError as error:  # what the card showed has become a link or a folder since
+            answer(run, call, str(error), "failed")
+            return "answered"
         if standing == "changed":
             return "target_changed"
         if standing == "intended":
-            for target in call.targets:
-                await self._publish(run, files, target.path)
             await self._finish(run, call, texts.ALREADY_DONE, changed=True)
             await run.write()
             return "answered"
-        await self._keep(files, call.targets)
         await run.write(Step(call_changes=(CallChange(call_id=call.call_id, status="started"),)))
         return await self._effect(run, call)
 
@@ -109,7 +115,12 @@ class Effects:
             return text
         path = f".signoff/results/{run.key.task_id}/{len(run.state.entries) + 1}.txt"
         files = self.workspaces.open(run.state.task.workspace)
-        await in_thread(_replace, files, path, text.encode())
+        try:
+            await in_thread(_replace, files, path, text.encode())
+        except (
+            ToolError
+        ) as error:  # `.signoff` is a link, the disk is full: what the tool did has happened all the same
+            return texts.rest_lost(text[: RESULT_LIMIT - 400], len(text), str(error))
         return texts.shown_of(text[: RESULT_LIMIT - 200], len(text), path)
 
     async def _keep(self, files: WorkspaceFiles, targets: tuple[Target, ...]) -> None:
@@ -150,7 +161,10 @@ def answer(run: Run, call: Call, text: str, status: CallStatus) -> None:
 
 def _standing(files: WorkspaceFiles, targets: tuple[Target, ...]) -> Literal["base", "intended", "changed"]:
     """What the targets are now: as the preview showed them, as the run would leave them, or something else."""
-    found = [files.sha256(target.path) for target in targets]
+    try:
+        found = [files.sha256(target.path) for target in targets]
+    except ToolError:  # a link or a folder stands there now
+        return "changed"
     if all(sha256 == target.base_sha256 for sha256, target in zip(found, targets, strict=True)):
         return "base"
     if all(sha256 == target.intended_sha256 for sha256, target in zip(found, targets, strict=True)):

@@ -12,7 +12,7 @@ import structlog
 
 from agent import texts
 from agent.domain import Approval, Button, Delivery
-from agent.errors import ChannelUnavailable, DeliveryRefused, DeliveryUnsure
+from agent.errors import BadInput, ChannelUnavailable, DeliveryRefused, DeliveryUnsure
 from agent.ports.channels import Channel, Outgoing
 from agent.ports.clock import Clock
 from agent.ports.store import Queries, Store
@@ -86,7 +86,7 @@ class Outbox:
             await self._attempt(delivery)
         except ChannelUnavailable as error:
             await self._retry(delivery, str(error), error.retry_after)
-        except DeliveryRefused as error:
+        except (DeliveryRefused, BadInput) as error:
             log.warning(
                 "delivery_refused", delivery=delivery.delivery_id, channel=delivery.to.channel, reason=str(error)
             )

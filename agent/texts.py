@@ -169,6 +169,11 @@ def shown_of(text: str, total: int, path: str) -> str:
     return f"{text}\n\n[{len(text)} of {total} characters shown. Read on with read_file({path!r}, offset={len(text)}).]"
 
 
+def rest_lost(text: str, total: int, reason: str) -> str:
+    """A result too long for the model whose rest could not be kept anywhere."""
+    return f"{text}\n\n[{len(text)} of {total} characters shown. The rest could not be kept: {reason}]"
+
+
 EXPIRED_CALL = "Expired, not run: nobody decided in time. Ask again if it is still needed."
 CANCELLED_CALL = "Cancelled, not run."
 INTERRUPTED_CALL = "Stopped while it ran: it may have happened or not."

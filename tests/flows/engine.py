@@ -80,8 +80,11 @@ class Engine:
 
     async def model_asked(self, times: int = 1) -> None:
         """Wait until the model server got so many requests."""
-        while len(self.model.requests) < times:
+        for _ in range(1000):
+            if len(self.model.requests) >= times:
+                return
             await asyncio.sleep(0.01)
+        raise AssertionError(f"the model was asked {len(self.model.requests)} times, not {times}")
 
     async def decide(self, outcome: Outcome | None = None) -> None:
         """Approve the only open card, or say what happened."""

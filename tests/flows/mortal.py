@@ -1,21 +1,24 @@
-"""A Signoff process that dies where it is told to, with SIGKILL: `python -m tests.flows.mortal CONFIG POINT NUMBER`.
+"""A Signoff process that dies where it is told to, with SIGKILL.
 
-POINT is `commit` (just before the NUMBERth transaction is committed), `rename` (just before the NUMBERth file is put in
-place: after `started`, before the effect) or `never`. Its one task is asked for again at each start, as a sender does
-that got no answer, and whatever waits for a person is approved. It prints how many of each point it passed and ends
-when the task has ended and its answer is out, at the callback of the hook `flow` too.
+The point is `commit` (just before the NUMBERth writing transaction is committed), `rename` (just before the NUMBERth
+file is put in place: after `started`, before the effect) or `never`. Its one task is asked for again at each start, as
+a sender does that got no answer, and whatever waits for a person is approved. It ends when the task has ended and its
+answer is out, at the callback of the hook `flow` too, and leaves how many of each point it passed in `passed.json`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import structlog
 from sqlalchemy import Engine, event
 
 from agent.domain import OPERATOR, TERMINAL, Address, ButtonPress, IncomingMessage
@@ -27,13 +30,18 @@ from channels.webhook import callback_address
 passed: Counter[str] = Counter()
 
 
-def main(config: str, point: str, number: str) -> None:
+def live(config: Path, point: str, number: int) -> None:
     """Run until death or until the task has ended."""
-    doom = (point, int(number))
-    event.listen(Engine, "commit", lambda _: _pass("commit", doom))
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
+    doom = (point, number)
+    event.listen(Engine, "commit", lambda _: _pass("commit", doom) if _writes() else None)
     sys.addaudithook(lambda name, _: _pass("rename", doom) if name == "os.rename" else None)
-    asyncio.run(_live(Path(config)))
-    sys.stdout.write(f"{passed['commit']} {passed['rename']}\n")
+    asyncio.run(_live(config))
+    (config.parent / "passed.json").write_text(json.dumps(passed))
+
+
+def _writes() -> bool:
+    return threading.current_thread().name == "sqlite-writer"
 
 
 def _pass(point: str, doom: tuple[str, int]) -> None:
@@ -59,12 +67,12 @@ async def _live(config: Path) -> None:
 def _request(app: App, url: str) -> IncomingMessage:
     return IncomingMessage(
         dedup_key="mortal:1",
-        address=Address(channel="cli", conversation="operator"),
-        sender="operator",
+        address=Address(channel="webhook", conversation="flow", thread="1"),
+        sender="hook:flow",
         text="Do the work",
-        origin="cli",
+        origin="webhook",
         received_at=app.services.clock.now(),
-        reply_to=(Address(channel="cli", conversation="operator"), callback_address("flow", url)),
+        reply_to=(callback_address("flow", url),),
         workspace="office",
     )
 
@@ -74,7 +82,3 @@ async def _over(app: App, task_id: int) -> bool:
     if state.task.status not in TERMINAL:
         return False
     return not await app.services.store.due(app.services.clock.now(), 10, frozenset())
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
