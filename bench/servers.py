@@ -118,10 +118,13 @@ async def start_signoff(http: aiohttp.ClientSession, folder: Path, model_url: st
         workspace = folder / "workspace"
         workspace.mkdir()
         write_document(workspace)
+        secrets = folder / ".env"
+        secrets.touch(mode=0o600)
+        secrets.write_text("LLM_API_KEY=none\n")
         (folder / "hook.json").write_bytes(await _run("webhooks", "create", "bench", "--json", "--config", str(config)))
     token = orjson.loads((folder / "hook.json").read_bytes())["token"]
     command = [sys.executable, "-m", "bot", "run", "--config", str(config)]
-    process = await spawn(command, ROOT, folder / "signoff.log", {"BENCH_KEY": "none"})
+    process = await spawn(command, ROOT, folder / "signoff.log")
     await process.ready(http, f"http://127.0.0.1:{port}/readyz")
     database = next((folder / "data").glob("*.sqlite3"))
     return SignoffServer(process=process, url=f"http://127.0.0.1:{port}", token=token, database=database)
@@ -133,7 +136,7 @@ def write_document(workspace: Path) -> None:
 
 
 def _config(port: int, model_url: str, transport: str) -> str:
-    model = {"model": "openai/fake", "api_base": model_url, "api_key": "${BENCH_KEY}", "transport": transport}
+    model = {"model": "openai/fake", "api_base": model_url, "api_key": "${LLM_API_KEY}", "transport": transport}
     return yaml.safe_dump(
         {
             "bot": {"data_dir": "./data", "http": {"port": port}},
