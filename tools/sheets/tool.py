@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -81,7 +82,7 @@ def _new(path: str, made: Made) -> str:
     """All cells, row by row; whoever shows it cuts it to a head."""
     lines = [f"New file {_line(path)}: {_bytes(made)}"]
     for sheet, rows in made.texts.items():
-        lines += ["", f"{_line(sheet)}: {len(rows):,} rows", *(" | ".join(map(_line, row)) for row in rows)]
+        lines += ["", f"{_line(sheet)}: {_count(rows)}", *(" | ".join(map(_line, row)) for row in rows)]
     return "\n".join(lines)
 
 
@@ -98,14 +99,18 @@ def _by_reference(texts: Texts) -> dict[tuple[str, str], str]:
 def _remarks(made: Made) -> list[str]:
     remarks = []
     if made.cleaned:
-        remarks.append(f"Characters that a file cannot hold were removed or replaced in {made.cleaned} cells.")
+        remarks.append(f"Cells that lost control characters or got plain line ends: {made.cleaned}.")
     if made.guarded:
-        remarks.append(f"{made.guarded} cells got a leading apostrophe, so that no spreadsheet runs them as formulas.")
+        remarks.append(f"Cells with a leading apostrophe, so that no spreadsheet runs them: {made.guarded}.")
     return remarks
 
 
 def _extent(made: Made) -> str:
-    return ", ".join(f"{_line(sheet)} {len(rows):,} rows" for sheet, rows in made.texts.items())
+    return ", ".join(f"{_line(sheet)} {_count(rows)}" for sheet, rows in made.texts.items())
+
+
+def _count(rows: Sequence[object]) -> str:
+    return f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'}"
 
 
 def _bytes(made: Made) -> str:

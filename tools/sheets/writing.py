@@ -6,7 +6,7 @@ import unicodedata
 import zipfile
 from collections.abc import Sequence
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from io import BytesIO
 from typing import Any
 
@@ -23,12 +23,12 @@ from tools.sheets.reading import escaped
 
 LONGEST_TEXT = 32_767
 SIGNIFICANT_DIGITS = 15
-MOST_ROWS = 1_048_576
 MOST_COLUMNS = 16_384
 """Excel's own limits: https://support.microsoft.com/office/1672b34d-7043-467e-8e27-269d656771c3."""
 
 _FIRST_DAY = date(1900, 3, 1)  # before it, Excel's calendar has a day that never was
 _MADE_AT = datetime(1980, 1, 1)  # noqa: DTZ001 - a constant without a zone, as ZIP files and openpyxl want it
+_EXACT = Context(prec=60)  # as long as a number can be written in a call
 _WIDTHS = (8, 60)
 _MEASURED_ROWS = 200
 _MOST_PLACES = 6  # more are a quotient's, not an amount's, and shown as the spreadsheet sees fit
@@ -50,8 +50,8 @@ def write_workbook(sheets: Sequence[Content]) -> bytes:
 
 def _write_sheet(sheet: Any, content: Content) -> None:
     rows = content.rows
-    if len(rows) > MOST_ROWS or any(len(row) > MOST_COLUMNS for row in rows):
-        raise BadArguments(f"Sheet {content.name!r} has over {MOST_ROWS:,} rows or {MOST_COLUMNS:,} columns. Split it.")
+    if max(map(len, rows), default=0) > MOST_COLUMNS:
+        raise BadArguments(f"Sheet {content.name!r} has more than {MOST_COLUMNS:,} columns. Split it.")
     for column, width in enumerate(_widths(rows)):
         sheet.column_dimensions[letter(column)].width = width
     if len(rows) > 1:
@@ -71,7 +71,7 @@ def _refusal(value: Value) -> str | None:
     match value:
         case str() if len(escaped(value)) > LONGEST_TEXT:
             return f"the text has {len(value):,} characters, a cell holds {LONGEST_TEXT:,}."
-        case Decimal() if len(value.normalize().as_tuple().digits) > SIGNIFICANT_DIGITS:
+        case Decimal() if len(value.normalize(_EXACT).as_tuple().digits) > SIGNIFICANT_DIGITS:
             return f"{value} has more than the {SIGNIFICANT_DIGITS} digits that a spreadsheet keeps. Write it as text."
         case date() if value < _FIRST_DAY:
             return f"{value} is before {_FIRST_DAY}, where Excel's calendar begins to be right. Write it as text."

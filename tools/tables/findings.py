@@ -52,7 +52,8 @@ class Duplicate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Findings:
-    """Everything found. Currencies are never added to each other."""
+    """Everything found. Currencies are never added to each other; `vendors` are ordered by currency, then by size.
+    `untypical` are the vendors whose median is zero."""
 
     vendors: list[VendorTotal]
     currencies: list[CurrencyTotal]
@@ -81,7 +82,7 @@ def _vendor_totals(lines: Sequence[Line]) -> list[VendorTotal]:
     for line in lines:
         groups[line.vendor, line.currency].append(line.amount)
     totals = [VendorTotal(*key, len(amounts), total(amounts)) for key, amounts in groups.items()]
-    return sorted(totals, key=lambda item: (item.currency or "", -item.total, item.vendor))
+    return sorted(totals, key=lambda item: (item.currency or "", item.total.copy_negate(), item.vendor))
 
 
 def _currency_totals(lines: Sequence[Line], duplicates: Sequence[Duplicate]) -> list[CurrencyTotal]:
@@ -115,15 +116,15 @@ def _outliers(lines: Sequence[Line], multiplier: Decimal) -> tuple[list[Outlier]
         compared = group if own else whole[currency, negative]
         if len(compared) < _SMALLEST_GROUP:
             continue
-        typical = _median([abs(line.amount) for line in compared])
+        typical = _median([line.amount.copy_abs() for line in compared])
         if typical == 0:
             untypical.append(vendor)
             continue
         limit = EXACT.multiply(multiplier, typical)
         outliers += [
-            Outlier(line, typical, EXACT.divide(abs(line.amount), typical), "vendor" if own else "all")
+            Outlier(line, typical, EXACT.divide(line.amount.copy_abs(), typical), "vendor" if own else "all")
             for line in group
-            if abs(line.amount) > limit
+            if line.amount.copy_abs() > limit
         ]
     return sorted(outliers, key=lambda outlier: outlier.line.row), untypical
 

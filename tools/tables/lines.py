@@ -19,9 +19,10 @@ NO_VENDOR = "(no vendor)"
 EXACT = Context(prec=60)
 """Sums stay exact: amounts have at most 30 digits, and the default context would round at 28."""
 
-_TOTALS = """total|totals|grand total|subtotal|sub total|sub-total|sum|summe|gesamt|gesamtsumme|gesamtbetrag|
+_TOTAL_WORDS = """total|totals|grand total|subtotal|sub total|sub-total|sum|summe|gesamt|gesamtsumme|gesamtbetrag|
 zwischensumme|somme|total général|sous-total|suma|total general|totale|totaal|итого|合计|总计|小计|總計|合計|小計|
 합계|총계"""
+_TOTALS = frozenset(_TOTAL_WORDS.replace("\n", "").split("|"))
 
 
 class Line(NamedTuple):
@@ -141,8 +142,7 @@ def _records(grid: Grid, layout: Layout) -> Iterator[_Record]:
 
 def _is_labelled_total(record: _Record) -> bool:
     """A row that says `Total` and nothing that an invoice has: a company of that name comes with a date or a number."""
-    words = _TOTALS.replace("\n", "").split("|")
-    labels = [cell for cell in record.cells if isinstance(cell, str) and folded(cell).rstrip(" :") in words]
+    labels = [cell for cell in record.cells if isinstance(cell, str) and folded(cell).rstrip(" :") in _TOTALS]
     return bool(labels) and all(cell is None or cell in labels for cell in (record.vendor, record.date, record.number))
 
 

@@ -68,7 +68,7 @@ def ascii_digits(text: str) -> str:
 
 def thousands_style(readings: Mapping[Style, Decimal]) -> Style:
     """The style under which a doubtful number is the larger one: money rarely has three decimals."""
-    return max(readings, key=lambda style: abs(readings[style]), default="decimal point")
+    return max(readings, key=lambda style: readings[style].copy_abs(), default="decimal point")
 
 
 def _digits(text: str, style: Style) -> Decimal | None:

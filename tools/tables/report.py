@@ -71,7 +71,7 @@ class Report:
             "possible duplicates": sum(not duplicate.certain for duplicate in found.duplicates),
             "problems": len(read.problems),
         }
-        yield ", ".join(f"{count} {name}" for name, count in counts.items()) + "."
+        yield ", ".join(f"{name}: {count}" for name, count in counts.items()).capitalize() + "."
         for name, doubt in read.ambiguous:
             yield (
                 f"Ambiguous: column {_short(name)!r} does not say how {_short(doubt.example)!r} is meant; "
@@ -93,7 +93,7 @@ class Report:
         read, found = self.read, self.found
         untypical = [f"Vendor {_short(name)!r} has no typical amount (median 0)." for name in found.untypical]
         return {
-            "totals": (sorted(found.vendors, key=lambda item: (-item.total, item.vendor)), self._vendor_total),
+            "totals": (found.vendors, self._vendor_total),
             "total": (found.currencies, self._currency_total),
             "outliers": (found.outliers, self._outlier),
             "refunds": (found.refunds, lambda line: self._line(line, "row", "vendor", "currency", "amount", "date")),
@@ -129,7 +129,7 @@ class Report:
     def _duplicate(self, duplicate: Duplicate) -> dict[str, Any]:
         """What all its lines agree on, None for the rest."""
         names = ("vendor", "currency", "amount", "date", "number")
-        lines = [self._line(line, *names) for line in duplicate.lines[:_MOST_ROWS]]
+        lines = [self._line(line, *names) for line in duplicate.lines]
         return {
             "rows": [line.row for line in duplicate.lines[:_MOST_ROWS]],
             "count": len(duplicate.lines),

@@ -16,7 +16,7 @@ from tools.arguments import WorkspacePath
 from tools.tables.analysis import Question, analyze
 
 LARGEST_FILE_BYTES = 50 * 1024 * 1024
-_SECONDS = 60
+_SECONDS = 120
 _KEPT_RESULTS = 64
 _Optional = str | SkipJsonSchema[None]
 _Key = tuple[str, str, int, int, Question]

@@ -72,7 +72,7 @@ async def test_an_existing_csv(tool: Tool, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("Vendor;Total\nA;1,5\n")
     shown = await tool.preview(tool_context(tmp_path), arguments(tool, ["Vendor", "Total"], ["=A", 2], path="t.csv"))
     assert shown.text.splitlines() == [
-        "1 cells got a leading apostrophe, so that no spreadsheet runs them as formulas.",
+        "Cells with a leading apostrophe, so that no spreadsheet runs them: 1.",
         'CSV!A2: "A" → "\'=A"',
         'CSV!B2: "1,5" → "2"',
     ]

@@ -94,6 +94,7 @@ def test_binary_fractions_lose_their_noise() -> None:
     ("cell", "message"),
     [
         ({"number": "12345678901234567.89"}, "T!A1: 12345678901234567.89 has more than the 15 digits"),
+        ({"number": "1" + "0" * 28 + "1"}, "T!A1: 10+1 has more than the 15 digits"),
         ("x" * 32_768, "T!A1: the text has 32,768 characters"),
         ({"date": "1899-12-31"}, "T!A1: 1899-12-31 is before 1900-03-01"),
     ],

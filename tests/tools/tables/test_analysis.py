@@ -139,8 +139,8 @@ def test_currencies_are_never_added_up() -> None:
     facts = reported("vendor,amount,currency\nA,10.00,EUR\nA,5.00,USD\nB,1.00,eur\n")
     assert [(item["vendor"], item["currency"], item["total"]) for item in facts["totals"]] == [
         ("A", "EUR", "10.00"),
-        ("A", "USD", "5.00"),
         ("B", "EUR", "1.00"),
+        ("A", "USD", "5.00"),
     ]
     assert [(item["currency"], item["total"]) for item in facts["total"]] == [("EUR", "11.00"), ("USD", "5.00")]
     signs = reported("vendor;amount\nA;€ 1.50\nA;$ 2.50\nA;3.00\n")

@@ -27,6 +27,7 @@ def lines_of(vendor: str, *amounts: str) -> list[Line]:
         (["100", "100", "100", "300.01"], [5]),
         (["100", "100", "-5000"], []),
         (["1", "1000"], []),
+        (["100", "100", "100", "100.0000000000000000000000000001"], []),
     ],
 )
 def test_outliers_are_over_three_times_the_median_size(amounts: list[str], rows: list[int]) -> None:
