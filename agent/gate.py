@@ -28,7 +28,7 @@ class Gate:
     """Takes the calls of a turn as far as it can without a person."""
 
     effects: Effects
-    policy: PolicySettings
+    powers: PolicySettings
 
     def propose(self, run: Run, turn: Turn) -> Step:
         """The step that stores a turn with its calls, checked, before anything is done about them."""
@@ -94,7 +94,7 @@ class Gate:
         return "answered"
 
     def _rule(self, run: Run, call: Call) -> policy.Rule:
-        return policy.rule(self.policy, call.capability, run.state.task.origin)
+        return policy.rule(self.powers, call.capability, run.state.task.origin)
 
     def _may_go_on(self, run: Run, call: Call) -> bool:
         refusal = progress.refusal(run.state.entries, call, self.effects.progress)

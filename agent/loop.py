@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -65,8 +65,7 @@ class Loop:
     async def fail(self, run: Run, code: str, reason: str) -> None:
         """End the task as failed, its open calls closed, the requester told."""
         now = self.clock.now()
-        await run.write(ending(run.state, "failed", texts.failed(reason), now, code=code, reason=reason))
-        self._show(run)
+        await self._end(run, ending(run.state, "failed", texts.failed(reason), now, code=code, reason=reason))
 
     async def _work(self, run: Run) -> None:
         if not run.state.entries:
@@ -115,13 +114,17 @@ class Loop:
     async def _completion(self, run: Run, profile: ModelProfile) -> Turn:
         system: ChatMessage = {"role": "system", "content": await self.system_prompt(run.state)}
         try:
-            messages = history.messages(run.state, run.past, profile.model)
-            return await run.interruptible(self._streamed(run, profile, [system, *messages]))
+            return await self._asked(run, profile, system)
         except ContextTooLong:
             if not run.past:
                 raise
-            messages = history.messages(run.state, [], profile.model)
-            return await run.interruptible(self._streamed(run, profile, [system, *messages]))
+        # Earlier conversation is given up for the rest of the task, and with it by the session's next window.
+        run.past = []
+        return await self._asked(run, profile, system)
+
+    async def _asked(self, run: Run, profile: ModelProfile, system: ChatMessage) -> Turn:
+        messages = [system, *history.messages(run.state, run.past, profile.model)]
+        return await run.interruptible(self._streamed(run, profile, messages))
 
     async def _streamed(self, run: Run, profile: ModelProfile, messages: list[ChatMessage]) -> Turn:
         text: list[str] = []
@@ -167,15 +170,19 @@ class Loop:
             notes.append(texts.fallback_used(turn.model))
         answer = "\n\n".join([turn.text, *notes])
         run.note(Step(entries=(Entry(kind="assistant", data=assistant(turn, [])),), usage=(turn.usage,)))
-        window = history.next_window(run.state, run.past, self._profile(run).context_tokens)
-        await run.write(replace(ending(run.state, "done", answer, self.clock.now()), window=window))
-        self._show(run)
+        await self._end(run, ending(run.state, "done", answer, self.clock.now()))
 
     async def _stop(self, run: Run, *, clean: bool) -> None:
         if clean:
-            await run.write(ending(run.state, "cancelled", texts.CANCELLED, self.clock.now()))
+            await self._end(run, ending(run.state, "cancelled", texts.CANCELLED, self.clock.now()))
         else:
             await self.fail(run, "stop_failed", texts.STOP_FAILED)
+
+    async def _end(self, run: Run, step: Step) -> None:
+        """Commit the end of the task, and with it what of this session the next request will read."""
+        run.note(step)
+        window = history.next_window(run.state, run.past, self._profile(run).context_tokens)
+        await run.write(Step(window=window))
         self._show(run)
 
     def _profile(self, run: Run) -> ModelProfile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from agent.domain import Call, Entry
@@ -13,6 +13,10 @@ from agent.ports.store import CallChange, PastTask, RunKey, Step, Store, TaskSta
 T = TypeVar("T")
 STOP_SECONDS = 10.0
 """How long a cancelled tool is waited for before the state says that the stop failed."""
+
+
+_FIELDS = tuple(field.name for field in fields(Step))
+_SEQUENCES = frozenset(field.name for field in fields(Step) if field.default == ())
 
 
 class Stopped(BaseException):
@@ -96,21 +100,16 @@ class Run:
 
 
 def _merged(steps: Iterable[Step]) -> Step:
-    """Several steps as one: sequences joined, the last single value that was given."""
-    result = Step()
+    """Several steps as one: sequences joined, of a single value the last that was given."""
+    values: dict[str, Any] = {}
     for step in steps:
-        result = replace(
-            step,
-            entries=result.entries + step.entries,
-            new_calls=result.new_calls + step.new_calls,
-            call_changes=result.call_changes + step.call_changes,
-            approval=step.approval or result.approval,
-            approval_changes=result.approval_changes + step.approval_changes,
-            artifacts=result.artifacts + step.artifacts,
-            deliveries=result.deliveries + step.deliveries,
-            usage=result.usage + step.usage,
-        )
-    return result
+        for name in _FIELDS:
+            value = getattr(step, name)
+            if name in _SEQUENCES:
+                values[name] = values.get(name, ()) + value
+            elif value is not None:
+                values[name] = value
+    return Step(**values)
 
 
 def _applied(state: TaskState, step: Step) -> TaskState:

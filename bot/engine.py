@@ -76,7 +76,7 @@ def _worker(services: Services, processes: ProcessPool) -> Worker:
     loop = Loop(
         store=services.store,
         models=services.models,
-        gate=Gate(effects=effects, policy=agent.policy),
+        gate=Gate(effects=effects, powers=agent.policy),
         live=Live(),
         clock=services.clock,
         model=agent.model,

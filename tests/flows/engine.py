@@ -122,7 +122,7 @@ async def engine(home: Path, *tools: Tool, clock: Clock | None = None, owner: st
     loop = Loop(
         store=store,
         models=models,
-        gate=Gate(effects=effects, policy=PolicySettings()),
+        gate=Gate(effects=effects, powers=PolicySettings()),
         live=live,
         clock=clock,
         model="fake",
