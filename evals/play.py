@@ -101,7 +101,7 @@ class Stage:
             case Cancel():
                 await self.services.approvals.cancel((await self.states())[-1].task.task_id)
             case AskAgain():
-                await self.services.approvals.ask_again((await self._cards())[-1].approval_id, OPERATOR.name)
+                await self.services.approvals.ask_again((await self._card(None)).approval_id, OPERATOR.name)
             case Restart():
                 raise TypeError("a restart is between two stages")
         await self._settled()
@@ -142,12 +142,8 @@ class Stage:
         return None
 
     async def _press(self, step: Press) -> None:
-        cards = await self._cards()
-        number = step.card or len(cards)
-        if number < 1 or number > len(cards):
-            raise Otherwise(f"there is no card to press, only {len(cards)}")
-        presses = [self._pressed(step, cards[number - 1]) for _ in range(step.at_once)]
-        refusals = await asyncio.gather(*presses)
+        card = await self._card(step.card)
+        refusals = await asyncio.gather(*(self._pressed(step, card) for _ in range(step.at_once)))
         wanted = [None if step.at_once > 1 else step.refused, *[step.refused] * (step.at_once - 1)]
         if sorted(map(str, refusals)) != sorted(map(str, wanted)):
             raise Otherwise(f"the press was answered {refusals} instead of {wanted} (null: taken)")
@@ -186,6 +182,13 @@ class Stage:
                 self.before[path] = after[path]
             else:
                 self.before.pop(path, None)
+
+    async def _card(self, number: int | None) -> Approval:
+        """The card of a number in order of their making, or the newest."""
+        cards = await self._cards()
+        if not 1 <= (number or len(cards)) <= len(cards):
+            raise Otherwise(f"there is no card {number or 'at all'}, but {len(cards)} in all")
+        return cards[(number or len(cards)) - 1]
 
     async def _cards(self) -> list[Approval]:
         cards = [card for state in await self.states() for card in state.approvals]

@@ -49,7 +49,7 @@ async def test_a_case_that_holds() -> None:
             {"steps": [CASE["steps"][0], {"press": "approve", "at_once": 3}]},
             "step 2: the press was answered",
         ),
-        ({"steps": [CASE["steps"][0], {"press": "approve", "card": 2}]}, "step 2: there is no card to press, only 1"),
+        ({"steps": [CASE["steps"][0], {"press": "approve", "card": 2}]}, "step 2: there is no card 2, but 1 in all"),
         ({"steps": [*CASE["steps"], {"cancel": True}]}, "step 3: Conflict: Task 1 has ended already: done."),
         ({"script": [{"calls": [WRITE], "knows": "canary"}]}, "was not told 'canary'"),
         ({"settings": {"agent": {"stepps": 3}}}, "config.yaml: agent.stepps: there is no such key"),
