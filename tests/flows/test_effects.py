@@ -99,6 +99,23 @@ async def test_a_new_task_is_not_touched_by_the_end_of_a_cancelled_one(tmp_path:
         assert await _ended(one, second) == "done"
 
 
+async def test_a_result_too_long_for_the_model_is_kept_whole(tmp_path: Path) -> None:
+    """B19, B20: one line of 300,000 characters: the model gets a part and the way to the rest, also on later turns."""
+    whole = "".join(chr(97 + number % 26) for number in range(300_000))
+
+    async def dump() -> str:
+        return whole
+
+    async with engine(tmp_path, tool("dump", dump, "file:read")) as one:
+        one.model.will(Reply(calls=[("dump", {})]), Reply(calls=[("dump", {})]), "Read.")
+        state = await one.run(await one.accept())
+        shown = next(entry.data["text"] for entry in state.entries if entry.kind == "tool")
+        assert "15800 of 300000 characters shown" in shown
+        path = shown.split("read_file('")[1].split("'")[0]
+        assert (tmp_path / "office" / path).read_text() == whole
+        assert all(len(message["content"] or "") < 17_000 for message in one.model.requests[-1]["messages"])
+
+
 async def _ended(one: Engine, task_id: int) -> str:
     for _ in range(1000):
         task = (await one.store.load(task_id)).task
