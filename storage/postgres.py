@@ -12,6 +12,7 @@ import structlog
 from sqlalchemy import URL, Connection, bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from agent.errors import StorageError
 from storage.doorbell import TOPICS, LocalDoorbell
 from storage.faults import FOREIGN, translated
 from storage.shield import shielded
@@ -35,15 +36,19 @@ class PostgresDatabase:
         self.doorbell = LocalDoorbell()
         self._engine = create_async_engine(url, pool_size=CONNECTIONS, max_overflow=0)
         self._listener = Listener(self._engine, self.doorbell)
+        self._closed = False
 
     async def write(self, function: Callable[[Connection], T]) -> T:
         """Run a function in a transaction."""
+        if self._closed:
+            raise StorageError("The database is closed.")
         return await shielded(asyncio.ensure_future(self._run(function)))
 
     read = write
 
     async def close(self) -> None:
         """Release the connections."""
+        self._closed = True
         await self._listener.stop()
         await self._engine.dispose()
 

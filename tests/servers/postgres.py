@@ -37,7 +37,17 @@ class Postgres:
 
     def sql(self, statement: str, database: str = "postgres") -> str:
         """Run one statement through psql and return its bare output."""
-        command = [BINARIES / "psql", "-h", self.folder, "-U", "postgres", "-d", database, "-XAtqc", statement]
+        command = [
+            str(BINARIES / "psql"),
+            "-h",
+            str(self.folder),
+            "-U",
+            "postgres",
+            "-d",
+            database,
+            "-XAtqc",
+            statement,
+        ]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def stop(self) -> None:
@@ -84,5 +94,5 @@ def _wait_until_ready(postgres: Postgres) -> None:
 
 
 def _answers(postgres: Postgres) -> bool:
-    command = [BINARIES / "pg_isready", "-h", postgres.folder, "-q"]
+    command = [str(BINARIES / "pg_isready"), "-h", str(postgres.folder), "-q"]
     return subprocess.run(command, check=False).returncode == 0

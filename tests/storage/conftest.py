@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -10,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from storage.store.sql import SqlStore, open_store
+from storage.tables import metadata
 from tests.clock import FakeClock
 from tests.servers import postgres
 from tests.servers.postgres import Postgres
 
-TEMPLATE = "signoff_template"
 POSTGRES = pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.xdist_group("postgres")])
+EMPTY_ALL = f"TRUNCATE {', '.join(metadata.tables)} RESTART IDENTITY CASCADE"
 numbers = count(1)
 
 OpenStore = Callable[[], Awaitable[SqlStore]]
@@ -24,21 +24,15 @@ OpenStore = Callable[[], Awaitable[SqlStore]]
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Postgres]:
-    """One server for the session, with an up-to-date template, so that a new database costs milliseconds."""
+    """One server for the session."""
     if not postgres.available():
         pytest.skip(f"no PostgreSQL 15 in {postgres.BINARIES}")
     running = postgres.start()
     try:
-        running.sql(f"CREATE DATABASE {TEMPLATE}")
-        asyncio.run(_make_schema(running.url(TEMPLATE)))
+        running.sql("CREATE DATABASE shared")
         yield running
     finally:
         running.stop()
-
-
-async def _make_schema(url: str) -> None:
-    store = await open_store(url, clock=FakeClock())
-    await store.close()
 
 
 @pytest.fixture
@@ -47,9 +41,10 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def postgres_url(server: Postgres) -> str:
-    name = f"test_{next(numbers)}"
-    server.sql(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+def empty_database(server: Postgres) -> str:
+    """A database of one's own, without any table."""
+    name = f"own_{next(numbers)}"
+    server.sql(f"CREATE DATABASE {name}")
     return server.url(name)
 
 
@@ -57,8 +52,10 @@ def postgres_url(server: Postgres) -> str:
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "signoff.db")
-    address: str = request.getfixturevalue("postgres_url")
-    return address
+    running: Postgres = request.getfixturevalue("server")
+    if running.sql("SELECT 1 FROM pg_tables WHERE tablename = 'tasks'", "shared"):
+        running.sql(EMPTY_ALL, "shared")  # twenty times as fast as a database for each test
+    return running.url("shared")
 
 
 @pytest.fixture

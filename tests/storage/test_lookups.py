@@ -87,7 +87,7 @@ async def test_cards_that_wait(store: SqlStore, clock: FakeClock) -> None:
     assert len(await store.expired_approvals(given.EXPIRY)) == 2
     for lookup in ({"approval_id": 999}, {"token": "unknown"}):
         with pytest.raises(NotFound):
-            await store.find_approval(**lookup)  # type: ignore[arg-type]
+            await store.find_approval(**lookup)
 
 
 async def test_one_artifact(store: SqlStore) -> None:
