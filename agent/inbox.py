@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from agent import texts
 from agent.domain import IncomingFile, IncomingMessage
-from agent.errors import BadInput, Draining
+from agent.errors import BadInput, Draining, ToolError
 from agent.ports.files import WorkspaceFiles, Workspaces
 from agent.ports.store import Accepted, Store
 from agent.tool import clean, in_thread
@@ -40,7 +40,10 @@ class TaskInbox:
             raise BadInput(f"The request has {len(text)} characters; at most {TEXT_LIMIT} are read.", field="text")
         workspace = message.workspace or self.workspaces.for_address(message.address)
         files = self.workspaces.open(workspace)
-        names = [await in_thread(_keep, files, file) for file in message.files]
+        try:
+            names = [await in_thread(_keep, files, file) for file in message.files]
+        except ToolError as error:
+            raise BadInput(f"The files could not be kept: {error}", field="files") from None
         return await self.store.accept(replace(message, text=text), workspace=workspace, files=tuple(names))
 
 
