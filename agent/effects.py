@@ -71,24 +71,26 @@ class Effects:
             answer(run, call, texts.ARGUMENTS_CHANGED, "failed")
             return "answered"
         files = self.workspaces.open(run.state.task.workspace)
-        try:
-            standing = await in_thread(_standing, files, call.targets)
-            if standing == "base":
-                await self._keep(files, call.targets)
-            elif standing == "intended":
-                for target in call.targets:
-                    await self._publish(run, files, target.path)
-        except ToolError as error:  # what the card showed has become a link or a folder since
-            answer(run, call, str(error), "failed")
-            return "answered"
+        standing = await in_thread(_standing, files, call.targets)
         if standing == "changed":
             return "target_changed"
-        if standing == "intended":
-            await self._finish(run, call, texts.ALREADY_DONE, changed=True)
-            await run.write()
+        try:
+            if standing == "intended":
+                return await self._already(run, call, files)
+            await self._keep(files, call.targets)
+        except ToolError as error:
+            answer(run, call, str(error), "failed")
             return "answered"
         await run.write(Step(call_changes=(CallChange(call_id=call.call_id, status="started"),)))
         return await self._effect(run, call)
+
+    async def _already(self, run: Run, call: Call, files: WorkspaceFiles) -> Ran:
+        if call.capability == "file:write":  # memory is written too, and never handed out
+            for target in call.targets:
+                await self._publish(run, files, target.path)
+        await self._finish(run, call, texts.ALREADY_DONE, changed=True)
+        await run.write()
+        return "answered"
 
     async def _effect(self, run: Run, call: Call) -> Ran:
         tool = self.registry[call.tool]
@@ -117,9 +119,8 @@ class Effects:
         files = self.workspaces.open(run.state.task.workspace)
         try:
             await in_thread(_replace, files, path, text.encode())
-        except (
-            ToolError
-        ) as error:  # `.signoff` is a link, the disk is full: what the tool did has happened all the same
+        except ToolError as error:
+            # `.signoff` is a link, or the disk is full: what the tool did has happened all the same.
             return texts.rest_lost(text[: RESULT_LIMIT - 400], len(text), str(error))
         return texts.shown_of(text[: RESULT_LIMIT - 200], len(text), path)
 
