@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 import sys
 from collections.abc import Iterable
 from typing import Literal
 
 import structlog
 from pydantic import BaseModel, ConfigDict
-from structlog.typing import EventDict, WrappedLogger
+from structlog.typing import EventDict, Processor, WrappedLogger
 
 HIDDEN = "[secret]"
 
@@ -23,48 +25,45 @@ class LogSettings(BaseModel):
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
-class Redaction:
-    """Replaces every known secret in every field, whatever put it there."""
+class HidingRenderer:
+    """Makes the line and hides every known secret in it, whatever put it there."""
 
-    def __init__(self, secrets: Iterable[str]) -> None:
-        self._secrets = tuple(secret for secret in secrets if secret)
+    def __init__(self, renderer: Processor, secrets: Iterable[str]) -> None:
+        self._renderer = renderer
+        self._hidden = _pattern(secrets)
 
-    def __call__(self, logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
-        for key, value in event.items():
-            if isinstance(value, str):
-                event[key] = self.hidden(value)
-        return event
-
-    def hidden(self, text: str) -> str:
-        """The text without any secret."""
-        for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
-        return text
+    def __call__(self, logger: WrappedLogger, name: str, event: EventDict) -> str:
+        return self._hidden.sub(HIDDEN, str(self._renderer(logger, name, event)))
 
 
 def start_logging(settings: LogSettings, secrets: Iterable[str]) -> None:
     """Set up the process's logs: readable or JSON lines, UTC times, tracebacks as text, no secret."""
     readable = settings.format == "console" or (settings.format == "auto" and sys.stderr.isatty())
-    redaction = Redaction(secrets)
-    shared: list[structlog.typing.Processor] = [
+    renderer = HidingRenderer(_readable() if readable else structlog.processors.JSONRenderer(), secrets)
+    shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
-        redaction,
     ]
-    renderer = structlog.dev.ConsoleRenderer() if readable else structlog.processors.JSONRenderer()
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(settings.level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
     )
-    # Libraries log through the standard module; only what is wrong is shown, with the secrets hidden as well.
+    # Libraries log through the standard module; what they find worth a warning is shown in the same form.
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer], foreign_pre_chain=shared
-        )
-    )
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    own = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=own, foreign_pre_chain=shared))
+    level = max(logging.WARNING, logging.getLevelNamesMapping()[settings.level.upper()])
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+
+
+def _readable() -> Processor:
+    return structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+
+
+def _pattern(secrets: Iterable[str]) -> re.Pattern[str]:
+    """Matches each secret as it is and as JSON writes it; the longest first, for one may begin like another."""
+    forms = {form for secret in secrets if secret for form in (secret, json.dumps(secret)[1:-1])}
+    return re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))) or r"(?!)")

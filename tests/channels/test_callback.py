@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import ipaddress
 import socket
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
-import orjson
 import pytest
-from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,41 +18,13 @@ from agent.ports.channels import Outgoing
 from channels.callback import Callback, GuardedResolver, is_public, new_secret, signature
 from channels.webhook import callback_address
 from tests.channels.conftest import DAY, Site
-
-SECRET = "whsec_" + b64encode(b"a key of thirty-two bytes length").decode()
-
-
-@dataclass(kw_only=True)
-class Receiver:
-    """A real server that checks signatures as its users would, from the specification and not from our code."""
-
-    url: str = ""
-    status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
-    got: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-
-    async def take(self, request: web.Request) -> web.Response:
-        body = await request.read()
-        message_id, seconds = request.headers["webhook-id"], request.headers["webhook-timestamp"]
-        key = b64decode(SECRET.removeprefix("whsec_"))
-        digest = hmac.new(key, f"{message_id}.{seconds}.".encode() + body, hashlib.sha256).digest()
-        assert request.headers["webhook-signature"].split() == ["v1," + b64encode(digest).decode()]
-        assert request.content_type == "application/json"
-        self.got.append((message_id, orjson.loads(body)))
-        return web.Response(status=self.status, headers=self.headers)
+from tests.servers.receiver import SECRET, Receiver, receiving
 
 
 @pytest.fixture
 async def receiver() -> AsyncIterator[Receiver]:
-    receiver = Receiver()
-    app = web.Application()
-    app.router.add_post("/cb", receiver.take)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    receiver.url = f"http://127.0.0.1:{runner.addresses[0][1]}/cb"
-    yield receiver
-    await runner.cleanup()
+    async with receiving() as receiver:
+        yield receiver
 
 
 @pytest.fixture
