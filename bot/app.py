@@ -107,7 +107,7 @@ def _channels(services: Services) -> dict[str, Channel]:
     """Every channel that is enabled; a new one is a new entry here."""
     settings = services.config.channels.webhook
     store, clock = services.store, services.clock
-    outcomes = Outcomes(store, store, services.config.bot.http.public_url)
+    outcomes = Outcomes(store, services.config.bot.http.public_url)
     callback = Callback(store, outcomes, clock, allow_private=settings.allow_private_callbacks)
     channels: list[Channel] = [callback]
     if settings.enabled:

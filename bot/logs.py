@@ -53,7 +53,7 @@ def start_logging(settings: LogSettings, secrets: Iterable[str]) -> None:
     )
     # Libraries log through the standard module; what they find worth a warning is shown in the same form.
     handler = logging.StreamHandler(sys.stderr)
-    own = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
+    own: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=own, foreign_pre_chain=shared))
     level = max(logging.WARNING, logging.getLevelNamesMapping()[settings.level.upper()])
     logging.basicConfig(level=level, handlers=[handler], force=True)

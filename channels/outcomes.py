@@ -1,4 +1,4 @@
-"""The state of a hook's task, gathered for whoever the hook tells: its own answer or a callback."""
+"""Where a hook's tasks stand, for whoever the hook tells: its own answer or a callback."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from typing import Any
 
 from agent.domain import Artifact
 from agent.errors import NotFound
-from agent.ports.store import Queries, Store, TaskState
+from agent.ports.store import Queries, TaskOutcome
 from channels.webhook_view import outcome
 
 
 class Outcomes:
     """Reads tasks for hooks; URLs are absolute when the server's public address is known, else paths."""
 
-    def __init__(self, store: Store, queries: Queries, public_url: str | None) -> None:
-        self._store = store
+    def __init__(self, queries: Queries, public_url: str | None) -> None:
         self._queries = queries
         self._origin = (public_url or "").rstrip("/")
 
@@ -24,10 +23,7 @@ class Outcomes:
 
     async def read(self, hook_name: str, task_id: int) -> dict[str, Any]:
         """The body that describes a task of the hook; NotFound for any other."""
-        state = await self._task(hook_name, task_id)
-        artifacts = await self._queries.artifacts(task_id)
-        cost_usd = await self._queries.cost_usd(task_id)
-        return outcome(state, artifacts, cost_usd, self.url(hook_name, "artifacts"))
+        return outcome(await self._task(hook_name, task_id), self.url(hook_name, "artifacts"))
 
     async def artifact(self, hook_name: str, artifact_id: int) -> Artifact:
         """An artifact of one of the hook's tasks; NotFound for any other."""
@@ -35,9 +31,8 @@ class Outcomes:
         await self._task(hook_name, artifact.task_id)
         return artifact
 
-    async def _task(self, hook_name: str, task_id: int) -> TaskState:
-        state = await self._store.load(task_id)
-        address = state.session.address
-        if (address.channel, address.conversation) != ("webhook", hook_name):
+    async def _task(self, hook_name: str, task_id: int) -> TaskOutcome:
+        found = await self._queries.outcome(task_id)
+        if (found.address.channel, found.address.conversation) != ("webhook", hook_name):
             raise NotFound(f"There is no task {task_id}.")
-        return state
+        return found

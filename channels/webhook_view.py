@@ -5,16 +5,15 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Annotated, Any
 
 import orjson
 from aiohttp import web
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from agent.domain import Artifact, IncomingFile
+from agent.domain import IncomingFile
 from agent.errors import BadInput
-from agent.ports.store import Accepted, TaskState
+from agent.ports.store import Accepted, TaskOutcome
 
 MAX_TEXT = 4_000
 MAX_KEY = 200
@@ -93,11 +92,9 @@ def accepted(task: Accepted, url: str) -> dict[str, Any]:
     return {"task_id": task.task_id, "status": task.status, "status_url": url}
 
 
-def outcome(
-    state: TaskState, artifacts: Sequence[Artifact], cost_usd: Decimal | None, artifacts_url: str
-) -> dict[str, Any]:
+def outcome(found: TaskOutcome, artifacts_url: str) -> dict[str, Any]:
     """The state of a task as its hook may see it."""
-    task = state.task
+    task = found.task
     error = {"code": task.error_code, "message": task.error_text or ""} if task.error_code else None
     return {
         "task_id": task.task_id,
@@ -112,14 +109,13 @@ def outcome(
                 "size_bytes": artifact.size_bytes,
                 "url": f"{artifacts_url}/{artifact.artifact_id}",
             }
-            for artifact in artifacts
+            for artifact in found.artifacts
         ],
         "approvals": [
             {"approval_id": approval.approval_id, "expires_at": approval.expires_at.isoformat()}
-            for approval in state.approvals
-            if approval.status == "open"
+            for approval in found.approvals
         ],
-        "cost_usd": None if cost_usd is None else float(cost_usd),
+        "cost_usd": None if found.cost_usd is None else float(found.cost_usd),
     }
 
 

@@ -154,6 +154,21 @@ class TaskState:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TaskOutcome:
+    """What whoever asked may know of a task: not how it came about, but where it stands.
+
+    `address` is its session's, `approvals` are the open ones, `artifacts` the newest version of each file it made.
+    `cost_usd` None: a part of it is unknown, or it used no priced model.
+    """
+
+    task: Task
+    address: Address
+    approvals: tuple[Approval, ...]
+    artifacts: tuple[Artifact, ...]
+    cost_usd: Decimal | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PastTask:
     """An ended task of the session: `entries` only for those that enter the prompt whole."""
 
@@ -280,6 +295,10 @@ class Queries(Protocol):
 
     async def tasks(self, *, limit: int = 50, before: int | None = None, status: str | None = None) -> list[Task]:
         """The newest tasks first."""
+        ...
+
+    async def outcome(self, task_id: int) -> TaskOutcome:
+        """Where a task stands, in one read without its journal; NotFound."""
         ...
 
     async def open_approvals(self) -> list[Approval]:

@@ -9,14 +9,16 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from agent.domain import Approval, Artifact, Task
 from agent.errors import NotFound
+from agent.ports.store import TaskOutcome
 from storage.columns import Usd, UtcTime
 from storage.store import rows
-from storage.store.state import cards
+from storage.store.state import ONE_TASK, cards
 from storage.tables import UNDECIDED, approvals, artifacts, tasks, usage
 
 BY_ID = select(approvals).where(approvals.c.approval_id == bindparam("card"))
 BY_TOKEN = select(approvals).where(approvals.c.token == bindparam("card_token"))
 UNDECIDED_CARDS = select(approvals).where(UNDECIDED).order_by(approvals.c.approval_id)
+OPEN_OF_TASK = UNDECIDED_CARDS.where(approvals.c.task_id == bindparam("task"))
 LATE_CARDS = UNDECIDED_CARDS.where(approvals.c.expires_at <= bindparam("now", type_=UtcTime))
 OF_TASK = select(*rows.ARTIFACT).where(artifacts.c.task_id == bindparam("task")).order_by(artifacts.c.artifact_id)
 ONE_ARTIFACT = select(*rows.ARTIFACT).where(artifacts.c.artifact_id == bindparam("artifact"))
@@ -39,6 +41,19 @@ def find_approval(connection: Connection, approval_id: int | None, token: str | 
 
 def expired_approvals(connection: Connection, now: datetime) -> list[Approval]:
     return cards(connection, LATE_CARDS, {"now": now})
+
+
+def outcome(connection: Connection, task_id: int) -> TaskOutcome:
+    row = connection.execute(ONE_TASK, {"task": task_id}).first()
+    if row is None:
+        raise NotFound(f"There is no task {task_id}.")
+    return TaskOutcome(
+        task=rows.task(row),
+        address=rows.session(row).address,
+        approvals=tuple(cards(connection, OPEN_OF_TASK, {"task": task_id})),
+        artifacts=tuple(newest_artifacts(connection, task_id)),
+        cost_usd=cost_usd(connection, task_id),
+    )
 
 
 def open_approvals(connection: Connection) -> list[Approval]:

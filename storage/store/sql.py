@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agent.domain import Address, Approval, Artifact, Delivery, DeliveryStatus, Hook, IncomingMessage, Session, Task
 from agent.ports.clock import Clock
-from agent.ports.store import Accepted, PastTask, Plan, RunKey, Step, TaskState
+from agent.ports.store import Accepted, PastTask, Plan, RunKey, Step, TaskOutcome, TaskState
 from storage.database import Database, open_database
 from storage.doorbell import LocalDoorbell
 from storage.faults import Clash
@@ -135,6 +135,9 @@ class SqlStore:
 
     async def tasks(self, *, limit: int = 50, before: int | None = None, status: str | None = None) -> list[Task]:
         return await self.database.read(lambda connection: lookups.newest_tasks(connection, limit, before, status))
+
+    async def outcome(self, task_id: int) -> TaskOutcome:
+        return await self.database.read(lambda connection: lookups.outcome(connection, task_id))
 
     async def open_approvals(self) -> list[Approval]:
         return await self.database.read(lookups.open_approvals)

@@ -142,7 +142,7 @@ async def site(store: SqlStore, tmp_path: Path) -> AsyncIterator[Site]:
     )
     blobs = FileBlobs(tmp_path / "blobs")
     inbox = TaskInbox(store=store, workspaces=workspaces)
-    outcomes = Outcomes(store, store, None)
+    outcomes = Outcomes(store, None)
     webhook = Webhook(inbox, store, outcomes, store.doorbell, blobs, clock)
     channels: list[Channel] = [webhook]
     health = Health(queries=store)

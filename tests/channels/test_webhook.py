@@ -11,6 +11,7 @@ import pytest
 import structlog
 
 from agent.domain import Address
+from channels.webhook import token_sha256
 from tests.channels.conftest import MAX_BODY, TOKEN, Site
 
 
@@ -263,6 +264,17 @@ async def test_whk_11_an_unknown_hook_answers_like_a_wrong_token(site: Site) -> 
     assert (unknown.status, unknown.json) == (wrong.status, wrong.json)
     without_secret = await site.post({"text": "A"}, hook="unknown", Authorization="Bearer")
     assert without_secret.json == wrong.json
+
+
+async def test_a_new_token_replaces_the_old_one(site: Site) -> None:
+    """The new one works at once, the old one for half a second more at the most."""
+    assert (await site.post({"text": "A"})).status == 202
+    await site.save_hook(token_sha256=token_sha256("new"))
+    assert (await site.post({"text": "A"}, Authorization="Bearer new")).status == 202
+    assert (await site.post({"text": "A"})).status == 401
+    await site.save_hook(token_sha256=token_sha256("newer"))
+    site.clock.advance(0.5)
+    assert (await site.post({"text": "A"}, Authorization="Bearer new")).status == 401
 
 
 async def test_whk_11_a_token_is_not_logged(site: Site) -> None:
