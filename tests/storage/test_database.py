@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 from sqlalchemy import Connection, text
 
+from agent.domain import Address
 from agent.errors import BadInput, StorageError
 from agent.ports.store import Step
 from storage.doorbell import ring
@@ -138,6 +139,21 @@ async def test_verbs_ring(store: SqlStore) -> None:
     assert heard == ["tasks", "cancel", "outbox", f"task:{task_id}"]
 
 
+async def test_the_end_of_a_task_rings_for_the_next_of_its_session(store: SqlStore, open_another: OpenStore) -> None:
+    """What waited behind it is runnable now; a session with nothing more rings nobody."""
+    await _until_listening(store, await open_another())
+    alone = await given.claimed(store, address=given.OTHER_CHAT)
+    followed = await given.claimed(store)
+    later = await given.accept(store)
+    await store.doorbell.wait("tasks", 0)
+    waiting = asyncio.create_task(store.doorbell.wait("tasks", 30))
+    await given.finish(store, alone)
+    assert not waiting.done()
+    await given.finish(store, followed)
+    await waiting
+    assert [again.task.task_id for again in await store.claim("worker", 1)] == [later.task_id]
+
+
 async def test_another_process_is_heard(store: SqlStore, open_another: OpenStore) -> None:
     """What one process commits wakes the waiters of another."""
     other = await open_another()
@@ -152,7 +168,7 @@ async def _until_listening(store: SqlStore, other: SqlStore) -> None:
 
     A start of PostgreSQL's listener rings everything; SQLite notices commits that change something.
     """
-    await given.accept(store)
+    await given.accept(store, address=Address(channel="cli", conversation="probe"))
     heard = asyncio.create_task(store.doorbell.wait("probe", 30))
     while not heard.done():
         await other.database.write(lambda connection: ring(connection, "probe"))

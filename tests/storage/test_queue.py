@@ -40,6 +40,13 @@ async def test_claim_returns_the_tasks_own_session(store: SqlStore) -> None:
     assert [state.session.address.conversation for state in states] == ["C0", "C1", "C2"]
 
 
+async def test_a_claim_takes_the_head_of_each_session(store: SqlStore) -> None:
+    """Of several queued tasks of a session only the first is taken, and other sessions do not suffer from it."""
+    first, _, _ = [await given.accept(store) for _ in range(3)]
+    other = await given.accept(store, address=given.OTHER_CHAT)
+    assert [state.task.task_id for state in await store.claim("worker", 10)] == [first.task_id, other.task_id]
+
+
 async def test_a_session_runs_one_task_at_a_time(store: SqlStore) -> None:
     """What comes later in a session waits until everything older has ended, also while that waits for a person."""
     state = await given.claimed(store)
