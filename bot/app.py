@@ -27,6 +27,9 @@ from storage.schema import HEAD
 
 log = structlog.get_logger()
 
+SHORT_GRACE_SECONDS = 1.0
+"""For a command that ran tasks only because no server did: whoever waits for the prompt does not wait for them."""
+
 DEMO_HOOK = "demo"
 DEMO_REQUEST = '{"text": "Summarise the invoices and quotes in this folder"}'
 DEMO_WAIT_SECONDS = 5
@@ -55,7 +58,8 @@ async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[A
             port = await server.start(config.bot.http.host, config.bot.http.port)
             try:
                 await _start(channels, health)
-                async with running(services, channels) as (worker, outbox):
+                grace_seconds = config.bot.grace_seconds
+                async with running(services, channels, grace_seconds=grace_seconds) as (worker, outbox):
                     url = services.url("", port)
                     greeting = await _greeting(services, url)
                     try:
@@ -77,7 +81,7 @@ async def working(services: Services) -> AsyncIterator[None]:
         return
     channels = _channels(services)
     try:
-        async with running(services, channels):
+        async with running(services, channels, grace_seconds=SHORT_GRACE_SECONDS):
             yield
     finally:
         for channel in channels.values():

@@ -41,7 +41,9 @@ TIDY_SECONDS = 3600.0
 
 
 @asynccontextmanager
-async def running(services: Services, channels: Mapping[str, Channel]) -> AsyncIterator[tuple[Worker, Outbox]]:
+async def running(
+    services: Services, channels: Mapping[str, Channel], *, grace_seconds: float
+) -> AsyncIterator[tuple[Worker, Outbox]]:
     """Worker, outbox and upkeep while the block lasts; then a drain."""
     if services.embedded:
         # Nobody else runs here, so whatever is marked as running was left by a process that died.
@@ -57,7 +59,7 @@ async def running(services: Services, channels: Mapping[str, Channel]) -> AsyncI
     finally:
         services.inbox.draining = True
         upkeep.cancel()
-        await worker.drain(services.config.bot.grace_seconds)
+        await worker.drain(grace_seconds)
         await outbox.stop()
         await processes.close()
 

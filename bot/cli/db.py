@@ -10,7 +10,7 @@ from bot.app import upgrade
 from bot.cli.options import DEFAULT_CONFIG, ConfigPath
 from bot.config import load_config
 
-db = typer.Typer(help="The database's schema.", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+db = typer.Typer(help="The database's schema.", add_completion=False, rich_markup_mode=None)
 
 
 @db.callback()

@@ -70,14 +70,14 @@ def main() -> NoReturn:
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     start_logging(LogSettings(level="warning"), ())  # until a command has read what the configuration says
-    commands = Commands(name="signoff", help="Works on your files and asks first.", epilog=EPILOG, no_args_is_help=True)
+    commands = Commands(name="signoff", help="Works on your files and asks first.", epilog=EPILOG)
     commands.rich_markup_mode = None
     try:
         code = commands.main(arguments, prog_name="signoff", standalone_mode=False)
     except (SignoffError, _USAGE_ERROR) as error:
         if debug:
             raise
-        message = error.format_message() if isinstance(error, _USAGE_ERROR) else str(error)
+        message = f"{error.format_message()} See --help." if isinstance(error, _USAGE_ERROR) else str(error)
         print(f"signoff: {' '.join(message.split())}", file=sys.stderr)
         sys.exit(2)
     sys.exit(code)

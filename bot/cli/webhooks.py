@@ -18,9 +18,7 @@ from bot.services import Services, connected
 from channels.callback import GuardedResolver, new_secret
 from channels.webhook import new_token, token_sha256
 
-webhooks = typer.Typer(
-    help="Make and list inbound webhooks.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
-)
+webhooks = typer.Typer(help="Make and list inbound webhooks.", add_completion=False, rich_markup_mode=None)
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _RATE = re.compile(r"([1-9][0-9]{0,5})/min")

@@ -10,10 +10,10 @@ import signal
 import subprocess
 import time
 import urllib.request
-from pathlib import Path
 from typing import Any
 
-from tests.bot.conftest import Home
+from storage.schema import HEAD
+from tests.bot.conftest import ROOT, Home
 
 
 def test_ask_ends_with_the_answer(home: Home) -> None:
@@ -142,6 +142,23 @@ def test_a_hook_that_delivers_has_a_secret(home: Home) -> None:
     }
 
 
+def test_an_interrupted_ask_puts_its_task_back(home: Home) -> None:
+    """Ctrl-C ends the command soon; the next runner goes on with the task."""
+    process = subprocess.Popen(home.command("ask", "slow"), cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "task 1\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert home.signoff("tasks", "1", "--json").json["status"] == "queued"
+
+
+def test_the_schema_is_brought_up_to_date(home: Home) -> None:
+    """Also where there is no database yet."""
+    assert home.signoff("db", "upgrade").out == f"The database is at revision {HEAD}.\n"
+
+
 def test_run_greets_with_a_line_to_paste(home: Home) -> None:
     """Two lines on stdout; the token of the hook `demo` is new at each start."""
     tokens = []
@@ -196,7 +213,7 @@ def test_the_configuration_may_be_named_by_the_environment(home: Home) -> None:
     """`$SIGNOFF_CONFIG` stands for `--config`."""
     environ = os.environ | {"SIGNOFF_CONFIG": str(home.folder / "config.yaml")}
     command = home.command("tasks", "--json")[:-2]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=30, check=True, cwd=Path.cwd())
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=30, check=True, cwd=ROOT)
     assert json.loads(done.stdout) == {"tasks": []}
 
 
