@@ -249,7 +249,7 @@ def _bad_references(config: Config) -> Iterator[str]:
     model, models = config.agent.model, config.agent.models
     if model not in models:
         yield f"agent.model: there is no model {model!r} under agent.models (there are: {', '.join(models)})."
-    deciders = {*get_args(Role), OPERATOR.name}
+    deciders = [*get_args(Role), OPERATOR.name]
     for capability, rule in config.agent.policy.root.items():
         for name in getattr(rule, "ask", ()):
             if name not in deciders:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
@@ -64,9 +64,15 @@ async def running(
         await processes.close()
 
 
+def skill_source(config: Config) -> SkillSource:
+    """The built-in skills, then those of the configured folders."""
+    folders = [("built in", BUILT_IN), *((str(path), path) for path in config.skills.paths)]
+    return SkillSource([SkillFolder(label=label, files=Workspace(label, str(path))) for label, path in folders])
+
+
 def _worker(services: Services, processes: ProcessPool) -> Worker:
     agent = services.config.agent
-    skills = SkillSource(list(_skill_folders(services.config)))
+    skills = skill_source(services.config)
     registry = build_tool_registry(processes, skills)
     effects = Effects(
         registry=registry,
@@ -89,12 +95,6 @@ def _worker(services: Services, processes: ProcessPool) -> Worker:
     )
     settings = WorkerSettings(owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}", limit=agent.workers)
     return Worker(settings, store=services.store, loop=loop, approvals=services.approvals, clock=services.clock)
-
-
-def _skill_folders(config: Config) -> Iterator[SkillFolder]:
-    yield SkillFolder(label="built in", files=Workspace("built in", str(BUILT_IN)))
-    for path in config.skills.paths:
-        yield SkillFolder(label=str(path), files=Workspace(path.name, str(path)))
 
 
 def _system_prompt(services: Services, skills: SkillSource) -> Callable[[TaskState], Awaitable[str]]:

@@ -99,9 +99,9 @@ class Callback:
         except BadInput as error:
             raise DeliveryRefused(str(error)) from None
         except aiohttp.InvalidURL:
-            raise DeliveryRefused(f"{url} is no address to connect to.") from None
+            raise DeliveryRefused(f"{_host(url)} is no address to connect to.") from None
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise ChannelUnavailable(f"{url} could not be reached: {type(error).__name__}.") from None
+            raise ChannelUnavailable(f"{_host(url)} could not be reached: {type(error).__name__}.") from None
 
     def _connected(self) -> aiohttp.ClientSession:
         if self._client is None:
@@ -122,15 +122,17 @@ class GuardedResolver(AbstractResolver):
 
     async def check(self, url: str) -> None:
         """BadInput unless the URL is one a callback may go to; a name that does not resolve is not judged."""
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-            raise BadInput(f"{url}: write a URL like https://example.com/path, without a user name.")
         try:
+            parts = urlsplit(url)
             port = parts.port or 0
-        except ValueError:
-            raise BadInput(f"{url}: the port is no number from 0 to 65535.") from None
+        except ValueError as error:
+            raise BadInput(f"{url} is no URL: {error}.") from None
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+            raise BadInput(f"{url} is no URL like https://example.com/path, without a user name.")
         try:
             await self.resolve(parts.hostname, port)
+        except UnicodeError:
+            raise BadInput(f"{url}: there can be no host of that name.") from None
         except OSError:
             return
 
@@ -189,6 +191,11 @@ def _nat64(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     if address in ipaddress.IPv6Network("64:ff9b::/96"):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return None
+
+
+def _host(url: str) -> str | None:
+    """What may be logged of a URL: the rest of it is a secret with some receivers."""
+    return urlsplit(url).hostname
 
 
 def _message_id(delivery: Delivery) -> str:

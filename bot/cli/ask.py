@@ -25,7 +25,7 @@ from agent.domain import (
     Outcome,
     Verdict,
 )
-from agent.errors import BadInput, Conflict
+from agent.errors import BadInput, Conflict, Forbidden
 from agent.ports.store import TaskState
 from agent.previews import visible
 from bot.app import working
@@ -100,12 +100,18 @@ async def _decided(services: Services, state: TaskState, approve: Literal["ask",
     for card in state.approvals:
         if card.status != "open":
             continue
-        if approve == "deny":
-            await _press(services, card, "denied", reason="denied by --approve deny")
-            continue
-        print(f"\n{visible(texts.card(card))}", flush=True)
-        if not await _answered(services, card, terminal):
+        try:
+            if approve == "deny":
+                await _press(services, card, "denied", reason="denied by --approve deny")
+                continue
+            print(f"\n{visible(texts.card(card))}", flush=True)
+            if not await _answered(services, card, terminal):
+                return False
+        except Forbidden as error:
+            print(error)
             return False
+        except Conflict as error:
+            print(error)  # somebody else was faster; the task goes on with what they said
     return True
 
 
@@ -159,10 +165,7 @@ async def _press(
         reason=reason,
         outcome=outcome,
     )
-    try:
-        await services.approvals.decide(press)
-    except Conflict as error:
-        print(error)  # somebody else was faster; the task goes on with what they said
+    await services.approvals.decide(press)
 
 
 class Terminal:

@@ -15,7 +15,9 @@ from agent.policy import AskSettings
 from bot.cli import display
 from bot.cli.options import DEFAULT_CONFIG, AsJson, ConfigPath
 from bot.config import Config, load_config
+from bot.engine import skill_source
 from bot.services import Services, connected
+from tools.workspace.guard import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,13 @@ def check(
 
 
 def _static(config: Config) -> Iterator[Finding]:
+    skills = skill_source(config)
     for name, workspace in config.workspaces.items():
         ok = os.access(workspace.path, os.R_OK | os.W_OK | os.X_OK)
         problem = "cannot be written by this user; check owner and mode"
         yield Finding(f"workspace {name}", ok, f"{workspace.path}{'' if ok else f' {problem}'}")
+        problems = skills.catalogue(Workspace(name, str(workspace.path))).problems
+        yield Finding(f"skills of {name}", not problems, "; ".join(problems) or "all can be read")
     for power, rule in config.agent.policy.root.items():
         if isinstance(rule, AskSettings) and not rule.ask:
             yield Finding(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Annotated, Literal
 
 import typer
 
 from agent.domain import TERMINAL, Entry
+from agent.errors import NotFound
 from agent.ports.store import Store, TaskState
 from agent.previews import visible
 from bot.cli import display
@@ -61,9 +63,8 @@ def export(
 
     async def work() -> None:
         async with connected(load_config(config)) as services:
-            state = await services.store.load(task_id)
             if format_ == "markdown":
-                print("\n".join(_markdown(state)))
+                print("\n".join(_markdown(await services.store.load(task_id))))
             else:
                 await _show(services, task_id, follow=False, as_json=True)
 
@@ -86,7 +87,9 @@ async def entries(store: Store, task_id: int, after: int = 0) -> AsyncIterator[E
 async def print_outcome(services: Services, state: TaskState) -> None:
     """What became of a task: its answer, its files with their paths, what waits."""
     task = state.task
-    root = services.workspaces.open(task.workspace).root
+    root = task.workspace  # its name, should it not be configured any more
+    with suppress(NotFound):
+        root = services.workspaces.open(task.workspace).root
     if task.answer:
         print(f"\n{visible(task.answer)}")
     for artifact in await services.store.artifacts(task.task_id):

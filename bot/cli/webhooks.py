@@ -56,7 +56,7 @@ def create(
 
 @webhooks.command()
 def rotate(name: Name, *, as_json: AsJson = False, config: ConfigPath = DEFAULT_CONFIG) -> None:
-    """Give a webhook a new token; the old one ends at once."""
+    """Give a webhook a new token; the old one ends within half a second."""
 
     async def work() -> None:
         async with connected(load_config(config)) as services:

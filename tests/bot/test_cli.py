@@ -12,6 +12,8 @@ import time
 import urllib.request
 from typing import Any
 
+import yaml
+
 from storage.schema import HEAD
 from tests.bot.conftest import ROOT, Home
 
@@ -65,6 +67,16 @@ def test_a_denial_at_the_prompt_has_its_reason(home: Home) -> None:
     home.signoff("ask", "write", typed="n\nwrong quarter\n")
     journal = home.signoff("tasks", "1", "--json").json["journal"]
     assert [entry["data"]["reason"] for entry in journal if entry["kind"] == "decision"] == ["wrong quarter"]
+    assert list((home.folder / "office").glob("*.md")) == []
+
+
+def test_a_card_that_nobody_may_decide_is_left_waiting(home: Home) -> None:
+    """An empty list of approvers approves nothing, not even at the terminal of the owner."""
+    home.configure(
+        agent=yaml.safe_load("{model: m, models: {m: {model: scripted/script.yaml}}, policy: {file:write: {ask: []}}}")
+    )
+    ran = home.signoff("ask", "write", typed="y\n", code=3)
+    assert "Nobody may approve this" in ran.out
     assert list((home.folder / "office").glob("*.md")) == []
 
 

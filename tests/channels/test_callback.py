@@ -172,7 +172,16 @@ async def test_the_connection_goes_to_the_address_that_was_checked() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://example.com/", "example.com", "https://", "https://me:pw@example.com/", "http://a:99999/"]
+    "url",
+    [
+        "ftp://example.com/",
+        "example.com",
+        "https://",
+        "http://[::1",
+        "http://a..b/",
+        "https://me:pw@example.com/",
+        "http://a:99999/",
+    ],
 )
 async def test_what_is_no_web_address_is_refused(url: str) -> None:
     """Before anything is looked up."""

@@ -11,7 +11,9 @@ import pytest
 import structlog
 
 from agent.domain import Address
+from channels.outcomes import Outcomes
 from channels.webhook import token_sha256
+from storage.store.sql import SqlStore
 from tests.channels.conftest import MAX_BODY, TOKEN, Site
 
 
@@ -69,6 +71,12 @@ async def test_status_url_tells_the_state(site: Site) -> None:
     assert (file.status, file.body, file.headers["Content-Type"]) == (200, b"a,b\n1,2\n", "text/csv")
     assert file.headers["Content-Disposition"] == "attachment; filename*=UTF-8''Ergebnis%20Q1.csv"
     assert file.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_urls_are_absolute_where_the_public_address_is_known(store: SqlStore) -> None:
+    """Else they are paths, which hold behind whatever name the sender used."""
+    assert Outcomes(store, "https://bot.example.com/").url("x", "tasks", 1) == "https://bot.example.com/hooks/x/tasks/1"
+    assert Outcomes(store, None).url("x", "tasks", 1) == "/hooks/x/tasks/1"
 
 
 async def test_a_failure_has_its_code(site: Site) -> None:
