@@ -47,8 +47,9 @@ class Approvals:
 
     async def cancel(self, task_id: int) -> None:
         """Stop a task: one that runs is asked to, any other ends here and now. Conflict when it has ended."""
-        if await self.store.change(task_id, lambda state: cancellation(state, self.clock.now())) is None:
-            await self.store.request_cancel(task_id)
+        while await self.store.change(task_id, lambda state: cancellation(state, self.clock.now())) is None:
+            if await self.store.request_cancel(task_id):
+                return  # else it left its run in between: look again
 
     async def sweep(self) -> int:
         """End every task whose card ran out of time; how many."""
@@ -133,7 +134,7 @@ def _pressed(card: Approval, press: ButtonPress) -> list[Call]:
         raise BadInput(
             f"Approval {card.approval_id} has the items 1 to {len(card.items)}; {unknown[0]} is none of them."
         )
-    pressed = [by_number[number] for number in press.items]
+    pressed = [by_number[number] for number in dict.fromkeys(press.items)]
     for call in pressed:
         if call.status not in ("waiting", "unknown"):
             by = call.decided_by or "somebody"

@@ -22,7 +22,8 @@ SignoffError
 │   ├── ToolFailed
 │   └── TargetChanged      the file is no longer what the person saw: the card is issued again
 ├── StorageError
-│   └── LeaseLost          another worker owns the task; this run ends without a word
+│   ├── LeaseLost          another worker owns the task; this run ends without a word
+│   └── StopRequested      a person asked to stop before the run could park; nothing was written
 └── Draining               no new work is taken, 503
 """
 
@@ -132,6 +133,10 @@ class StorageError(SignoffError):
 
 class LeaseLost(StorageError):
     """The run's owner or epoch is no longer current."""
+
+
+class StopRequested(StorageError):
+    """The run would wait for a person, and a person asked it to stop."""
 
 
 class Draining(SignoffError):

@@ -51,18 +51,24 @@ class Gate:
 
     async def settle(self, run: Run) -> Answered:
         """Answer the open calls in call order; `parked` when a person is needed first, the card being committed."""
-        for call in run.open_calls():
+        calls = run.open_calls()
+        for call in calls:
             if run.stop.is_set():
                 raise Stopped
+            if run.result_of(call.call_id) is not None:
+                continue  # refused while the card of an earlier call was made
             if await self._settle(run, call) == "parked":
                 return "parked"
-        await run.write()
+        if calls:
+            await run.write()
         return "answered"
 
     async def _settle(self, run: Run, call: Call) -> Answered:
         if call.joined_to is not None and call.status in ("proposed", "waiting", "approved"):
             return _join(run, call)
         match call.status:
+            case "proposed" | "approved" if call.tool not in self.effects.registry:  # a new start went without it
+                answer(run, call, texts.unknown_tool(call.tool, list(self.effects.registry)), "failed")
             case "proposed":
                 return await self._gated(run, call)
             case "approved":
@@ -168,7 +174,8 @@ class Gate:
 
     async def _after_crash(self, run: Run, call: Call) -> Answered:
         """A started effect was found: run it again only if that changes nothing more, else ask what happened."""
-        if self.effects.registry[call.tool].idempotent or call.targets:
+        tool = self.effects.registry.get(call.tool)
+        if tool is not None and (tool.idempotent or call.targets):
             return await self._change(run, call)
         rule = self._rule(run, call)
         asked = rule.rule if isinstance(rule, policy.Ask) else policy.DEFAULT_RULE

@@ -13,7 +13,7 @@ from agent import budget, history, progress, texts
 from agent.budget import BudgetSettings
 from agent.domain import Entry
 from agent.endings import ending
-from agent.errors import BudgetExceeded, ContextTooLong, ModelRefused, ModelUnavailable
+from agent.errors import BudgetExceeded, ContextTooLong, ModelRefused, ModelUnavailable, NotFound
 from agent.gate import Gate, assistant
 from agent.live import Live
 from agent.llm.call_text import calls_in
@@ -25,6 +25,8 @@ from agent.run import Run, Stopped
 
 SHOWN_SECONDS = 0.05
 """Pause between two pieces of live progress: 20 a second to a browser of the same process."""
+CALLS_AT_ONCE = 512
+"""Calls of one turn; a model that wants more has lost its way, and each of them costs everybody time."""
 
 
 class TaskFailed(Exception):
@@ -61,6 +63,8 @@ class Loop:
             await self._stop(run, clean=stopped.clean)
         except TaskFailed as failure:
             await self.fail(run, failure.code, str(failure))
+        except NotFound as gone:  # its model or its workspace was taken out of the configuration
+            await self.fail(run, "not_configured", str(gone))
 
     async def fail(self, run: Run, code: str, reason: str) -> None:
         """End the task as failed, its open calls closed, the requester told."""
@@ -84,6 +88,9 @@ class Loop:
             if not turn.calls:
                 await self._finish(run, turn)
                 return
+            if len(turn.calls) > CALLS_AT_ONCE:
+                run.note(Step(usage=(turn.usage,)))
+                raise TaskFailed("too_many_calls", texts.too_many_calls(len(turn.calls), CALLS_AT_ONCE))
             await run.write(self.gate.propose(run, turn))
 
     # --- the model ---
@@ -181,9 +188,14 @@ class Loop:
     async def _end(self, run: Run, step: Step) -> None:
         """Commit the end of the task, and with it what of this session the next request will read."""
         run.note(step)
-        window = history.next_window(run.state, run.past, self._profile(run).context_tokens)
-        await run.write(Step(window=window))
+        await run.write(Step(window=self._window(run)))
         self._show(run)
+
+    def _window(self, run: Run) -> tuple[int, int] | None:
+        try:
+            return history.next_window(run.state, run.past, self._profile(run).context_tokens)
+        except NotFound:  # the model is not configured any more; the next request's will say what fits
+            return None
 
     def _profile(self, run: Run) -> ModelProfile:
         return self.models.profile(run.state.task.model or run.state.session.model or self.model)

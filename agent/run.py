@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from agent.domain import Call, Entry
+from agent.errors import StopRequested
 from agent.ports.store import CallChange, PastTask, RunKey, Step, Store, TaskState
 
 T = TypeVar("T")
@@ -67,13 +68,21 @@ class Run:
         self._state = _applied(self._state, step)
 
     async def write(self, step: Step | None = None) -> None:
-        """Commit what was noted together with `step` in one transaction; LeaseLost when the run is not ours."""
+        """Commit what was noted together with `step` in one transaction; LeaseLost when the run is not ours.
+
+        Stopped when `step` would park a task that a person asked to stop; what was noted before it is still to write.
+        """
+        before, noted = self._state, list(self._noted)
         if step is not None:
             self.note(step)
         if not self._noted:
             return
         merged, self._noted = _merged(self._noted), []
-        await self._store.advance(self.key, merged)
+        try:
+            await self._store.advance(self.key, merged)
+        except StopRequested:
+            self._state, self._noted = before, noted
+            raise Stopped from None
 
     async def interruptible(self, work: Coroutine[Any, Any, T]) -> T:
         """Await work until it ends or a person asks to stop; then it is cancelled and waited for: Stopped."""

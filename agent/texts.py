@@ -95,6 +95,13 @@ NO_TOOL_CALL = (
     "the model gave no tool call but wrote one as text. If this model always does, set `text_tool_calls: true` "
     "for it in config.yaml."
 )
+
+
+def too_many_calls(count: int, most: int) -> str:
+    """Why a turn with calls without end was not run."""
+    return f"the model asked for {count} tool calls at once, more than the {most} of one turn. {CONTINUE}"
+
+
 DRAINING = "Signoff is stopping and takes no new work. Try again in a moment."
 CUT_ANSWER = "(The answer was cut at the model's output limit.)"
 

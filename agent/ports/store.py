@@ -243,15 +243,19 @@ class Store(Protocol):
         ...
 
     async def advance(self, run: RunKey, step: Step) -> None:
-        """Write a run's step; LeaseLost when the run is not the owner any more."""
+        """Write a run's step; LeaseLost when the run is not the owner any more.
+
+        StopRequested, and nothing is written, when it would park a task that a person asked to stop: nobody would look
+        at that wish before the card is decided.
+        """
         ...
 
     async def change(self, task_id: int, plan: Plan) -> Step | None:
         """Lock a task that does not run, let `plan` decide, write its step; what was decided."""
         ...
 
-    async def request_cancel(self, task_id: int) -> None:
-        """Ask the owner of a running task to stop."""
+    async def request_cancel(self, task_id: int) -> bool:
+        """Ask the owner of a running task to stop; False when it does not run (any more)."""
         ...
 
     async def find_approval(self, *, approval_id: int | None = None, token: str | None = None) -> Approval:

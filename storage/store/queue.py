@@ -27,7 +27,7 @@ from storage.columns import SERVER_CLOCK, UtcTime
 from storage.doorbell import ring
 from storage.store import rows
 from storage.store.state import states
-from storage.tables import OPEN, QUEUED, RUNNING, status_in, tasks
+from storage.tables import QUEUED, RUNNING, status_in, tasks
 
 CRASH_LIMIT = 3
 EVERY_OWNER = update(tasks).where(RUNNING)
@@ -49,7 +49,7 @@ SESSION_OF_TASK = [
     ).label(column.name)
     for column in rows.SESSION
 ]
-ASK_TO_STOP = update(tasks).where(OPEN, tasks.c.task_id == bindparam("task")).values(cancel_requested=True)
+ASK_TO_STOP = update(tasks).where(RUNNING, tasks.c.task_id == bindparam("task")).values(cancel_requested=True)
 
 
 def claim(connection: Connection, owner: str, limit: int, now: datetime, lease: int) -> list[TaskState]:
@@ -80,9 +80,11 @@ def requeue(connection: Connection, owner: str | None) -> int:
     return count
 
 
-def request_cancel(connection: Connection, task_id: int) -> None:
-    connection.execute(ASK_TO_STOP, {"task": task_id})
+def request_cancel(connection: Connection, task_id: int) -> bool:
+    if not connection.execute(ASK_TO_STOP, {"task": task_id}).rowcount:
+        return False
     ring(connection, "cancel")
+    return True
 
 
 def _clock(dialect: str) -> ColumnElement[int]:

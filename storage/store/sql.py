@@ -73,8 +73,8 @@ class SqlStore:
     async def requeue(self, owner: str | None = None) -> int:
         return await self.database.write(lambda connection: queue.requeue(connection, owner))
 
-    async def request_cancel(self, task_id: int) -> None:
-        await self.database.write(lambda connection: queue.request_cancel(connection, task_id))
+    async def request_cancel(self, task_id: int) -> bool:
+        return await self.database.write(lambda connection: queue.request_cancel(connection, task_id))
 
     # --- one task ---
 

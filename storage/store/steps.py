@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Boolean, Connection, Update, bindparam, func, literal_column, update
 
 from agent.domain import TERMINAL
-from agent.errors import LeaseLost, NotFound
+from agent.errors import LeaseLost, NotFound, StopRequested
 from agent.ports.store import Plan, RunKey, Step
 from storage.columns import Prose, UtcTime
 from storage.doorbell import ring
@@ -29,7 +29,7 @@ FOLLOWED = literal_column(
 
 def _stay(*which: Any) -> Update:
     """Counts the new entries. Of a run it is also the proof that the run still owns the task."""
-    returned = (tasks.c.entries, tasks.c.session_id, tasks.c.requester)
+    returned = (tasks.c.entries, tasks.c.session_id, tasks.c.requester, tasks.c.cancel_requested)
     return update(tasks).where(*which).values(entries=tasks.c.entries + bindparam("more")).returning(*returned)
 
 
@@ -56,11 +56,13 @@ TASK_STAYS, TASK_LEAVES = _stay(*THIS_TASK), _leave(*THIS_TASK)
 
 
 def advance(connection: Connection, run: RunKey, step: Step, now: datetime) -> None:
-    """A run's step; LeaseLost when the run does not own the task any more."""
+    """A run's step; LeaseLost when the run does not own the task any more, StopRequested when it must not park."""
     which = {"task": run.task_id, "owner": run.owner, "run_epoch": run.epoch}
     row = _move(connection, RUN_LEAVES if _leaves(step) else RUN_STAYS, which, step, now)
     if row is None:
         raise LeaseLost(f"Task {run.task_id} belongs to another run.")
+    if step.status == "waiting_approval" and row.cancel_requested:
+        raise StopRequested(f"Task {run.task_id} was asked to stop.")
     _record(connection, run.task_id, row, step, now)
 
 

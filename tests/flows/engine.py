@@ -58,6 +58,7 @@ class Engine:
     inbox: TaskInbox
     model: FakeLLM
     live: Live
+    registry: dict[str, Tool]
 
     async def accept(self, text: str = "go", key: str = "1") -> int:
         """Put a request on the queue."""
@@ -133,7 +134,9 @@ async def engine(home: Path, *tools: Tool, clock: Clock | None = None, owner: st
     )
     worker = Worker(WorkerSettings(owner=owner), store=store, loop=loop, approvals=approvals, clock=clock)
     try:
-        yield Engine(store=store, worker=worker, approvals=approvals, inbox=inbox, model=model, live=live)
+        yield Engine(
+            store=store, worker=worker, approvals=approvals, inbox=inbox, model=model, live=live, registry=registry
+        )
     finally:
         await worker.drain(0)
         await models.close()

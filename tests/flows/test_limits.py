@@ -121,3 +121,20 @@ async def test_there_is_no_shell_to_talk_round(bot: Bot) -> None:
     bot.model.will(Reply(calls=[("shell", {"command": "cat /etc/hostname"})]), "No.")
     [(status, text)] = bot.results(await bot.ask("Run"))
     assert (status, "There is no tool 'shell'" in text) == ("failed", True)
+
+
+async def test_calls_without_end_are_not_run(bot: Bot) -> None:
+    """A turn of thousands of calls ends the task with the reason, before any of them costs anything."""
+    look = [("read_file", {"path": "a.txt", "offset": number}) for number in range(513)]
+    bot.model.will(Reply(calls=look))
+    state = await bot.ask("Read")
+    assert (state.task.error_code, state.calls) == ("too_many_calls", ())
+
+
+async def test_each_call_of_a_refused_card_has_one_result(bot: Bot) -> None:
+    """Two changes that cannot even be shown, one of them tried before: one result each, and no card."""
+    tried = ("edit_file", {"path": "none.txt", "old": "a", "new": "b"})
+    other = ("edit_file", {"path": "nothing.txt", "old": "a", "new": "b"})
+    bot.model.will(Reply(calls=[tried]), Reply(calls=[other, tried]), "I give up.")
+    state = await bot.ask("Edit")
+    assert [status for status, _ in bot.results(state)] == ["failed"] * 3

@@ -150,3 +150,13 @@ async def test_an_unknown_card_and_an_unknown_item_are_told_apart(bot: Bot) -> N
     with pytest.raises(BadInput, match="items 1 to 1"):
         await bot.press(card, items=(2,))
     assert (await bot.card(waiting.task.task_id)).status == "open"
+
+
+async def test_an_item_named_twice_counts_once(bot: Bot) -> None:
+    """One verdict, one line in the journal."""
+    bot.model.will(writes("a.md", "b.md"), "Done.")
+    waiting = await bot.ask("Write both")
+    await bot.press(await bot.card(waiting.task.task_id), items=(1, 1))
+    state = await bot.deny(waiting.task.task_id)
+    decided = [entry.data["call_ids"] for entry in state.entries if entry.kind == "decision"]
+    assert [len(call_ids) for call_ids in decided] == [1, 1]

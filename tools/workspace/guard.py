@@ -154,11 +154,12 @@ class Workspace:
 
     @contextmanager
     def _opened(self, names: Parts, flags: int) -> Iterator[int]:
-        with (
-            held(os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as root,
-            held(open_beneath(root, names, flags)) as descriptor,
-        ):
+        with held(self._open_root()) as root, held(open_beneath(root, names, flags)) as descriptor:
             yield descriptor
+
+    def _open_root(self) -> int:
+        with explained(f"The folder of the workspace {self._name}"):
+            return os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def _entries(self, root: int, names: Parts) -> list[FileInfo]:
         with held(open_beneath(root, names, FOLDER)) as folder:

@@ -1,0 +1,66 @@
+"""What waited goes on in another Signoff: a tool, a model or a folder is gone. It is said, not crashed on."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from sqlalchemy import text
+
+from tests.flows.bot import Bot
+from tests.flows.engine import engine, tool
+from tests.servers.llm import Reply
+
+WRITE = Reply(calls=[("write_file", {"path": "a.md", "content": "x"})])
+
+
+async def _nothing() -> str:
+    return "done"
+
+
+async def test_a_call_whose_tool_is_gone_is_answered(tmp_path: Path) -> None:
+    """The model hears which tools there are, and the task goes on."""
+    async with engine(tmp_path, tool("send", _nothing)) as before:
+        before.model.will(Reply(calls=[("send", {})]))
+        task_id = await before.accept()
+        await before.run(task_id)
+    async with engine(tmp_path, tool("other", _nothing)) as after:
+        await after.decide()
+        after.model.will("I cannot send.")
+        done = await after.run(task_id)
+        assert (done.task.status, done.calls[0].status) == ("done", "failed")
+        [result] = [entry.data["text"] for entry in done.entries if entry.kind == "tool"]
+        assert "There is no tool 'send'" in result
+
+
+async def test_a_model_that_is_not_configured_any_more_ends_the_task(bot: Bot) -> None:
+    """The reason names the models there are, and the task does not run for ever."""
+    bot.model.will(WRITE)
+    waiting = await bot.ask("Write")
+    rename = text("UPDATE sessions SET model = 'gone'")
+    await bot.app.services.store.database.write(lambda connection: connection.execute(rename))
+    failed = await bot.approve(waiting.task.task_id)
+    assert (failed.task.status, failed.task.error_code) == ("failed", "not_configured")
+    assert "There is no model 'gone'" in (failed.task.error_text or "")
+    assert bot.file("a.md") == "x"
+
+
+async def test_a_workspace_that_is_not_configured_any_more_ends_the_task(bot: Bot) -> None:
+    """Nothing is written anywhere else instead."""
+    bot.model.will(WRITE)
+    waiting = await bot.ask("Write")
+    rename = text("UPDATE tasks SET workspace = 'gone'")
+    await bot.app.services.store.database.write(lambda connection: connection.execute(rename))
+    failed = await bot.approve(waiting.task.task_id)
+    assert (failed.task.error_code, bot.files()) == ("not_configured", [])
+
+
+async def test_a_workspace_folder_that_is_gone_is_named(bot: Bot) -> None:
+    """The model reads that the folder is missing, not that its file is."""
+    bot.model.will(WRITE, "The folder is gone.")
+    waiting = await bot.ask("Write")
+    shutil.rmtree(bot.folder)
+    done = await bot.approve(waiting.task.task_id)
+    [(status, said)] = bot.results(done)
+    assert (status, "The folder of the workspace office does not exist" in said) == ("failed", True), said
+    assert not bot.folder.exists()
