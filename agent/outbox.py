@@ -11,8 +11,8 @@ from typing import Protocol
 import structlog
 
 from agent import texts
-from agent.domain import Approval, Button, Delivery
-from agent.errors import BadInput, ChannelUnavailable, DeliveryRefused, DeliveryUnsure
+from agent.domain import Approval, Button, Delivery, DeliveryStatus
+from agent.errors import BadInput, ChannelUnavailable, DeliveryRefused, DeliveryUnsure, StorageError
 from agent.ports.channels import Channel, Outgoing
 from agent.ports.clock import Clock
 from agent.ports.store import Queries, Store
@@ -21,6 +21,8 @@ log = structlog.get_logger()
 
 AT_ONCE = 50
 """Deliveries under way at a time, over all addresses."""
+STORAGE_PAUSE = 1.0
+"""Seconds before the database is tried again."""
 LONGEST_PAUSE = 300.0
 """Seconds between two tries at the most; a channel's own `retry_after` is obeyed whatever it says."""
 
@@ -53,6 +55,8 @@ class Outbox:
                 await self.flush()
         except TimeoutError:
             log.warning("outbox_left_deliveries", count=len(self._sending))
+        except StorageError as error:
+            log.warning("outbox_not_flushed", reason=str(error))
         for task in self._sending.values():
             task.cancel()
 
@@ -63,7 +67,11 @@ class Outbox:
 
     async def _run(self) -> None:
         while True:
-            await self._begin()
+            try:
+                await self._begin()
+            except StorageError as error:
+                log.warning("outbox_not_read", reason=str(error))
+                await self._clock.sleep(STORAGE_PAUSE)
             await self._rows.doorbell.wait("outbox", 1.0)
 
     async def _begin(self) -> int:
@@ -86,16 +94,18 @@ class Outbox:
             await self._attempt(delivery)
         except ChannelUnavailable as error:
             await self._retry(delivery, str(error), error.retry_after)
+        except StorageError as error:  # what it says could not be read, so nothing was sent
+            await self._retry(delivery, str(error), None)
         except (DeliveryRefused, BadInput) as error:
             log.warning(
                 "delivery_refused", delivery=delivery.delivery_id, channel=delivery.to.channel, reason=str(error)
             )
-            await self._rows.delivered(delivery.delivery_id, "failed")
+            await self._record(delivery, "failed")
         except DeliveryUnsure as error:
             log.warning(
                 "delivery_unsure", delivery=delivery.delivery_id, channel=delivery.to.channel, reason=str(error)
             )
-            await self._rows.delivered(delivery.delivery_id, "unsure")
+            await self._record(delivery, "unsure")
         except Exception:
             log.exception("delivery_failed_unexpectedly", delivery=delivery.delivery_id, channel=delivery.to.channel)
             await self._retry(delivery, "unexpected error", None)
@@ -103,7 +113,7 @@ class Outbox:
     async def _attempt(self, delivery: Delivery) -> None:
         if delivery.expires_at <= self._clock.now():
             log.warning("delivery_expired", delivery=delivery.delivery_id, channel=delivery.to.channel)
-            await self._rows.delivered(delivery.delivery_id, "expired")
+            await self._record(delivery, "expired")
             return
         channel = self._channels.get(delivery.to.channel)
         if channel is None:
@@ -118,7 +128,7 @@ class Outbox:
                 await channel.settle(outgoing, sent_as)
         else:
             sent_as = await channel.send(outgoing)
-        await self._rows.delivered(delivery.delivery_id, "sent", sent_as=sent_as)
+        await self._record(delivery, "sent", sent_as=sent_as)
 
     async def _rendered(self, delivery: Delivery) -> Outgoing:
         """The delivery with what it carries; a card is drawn from its rows as they are now."""
@@ -134,7 +144,27 @@ class Outbox:
         pause = min(2.0**delivery.attempts, LONGEST_PAUSE) if retry_after is None else retry_after
         log.info("delivery_postponed", delivery=delivery.delivery_id, seconds=pause, reason=reason)
         at: datetime = self._clock.now() + timedelta(seconds=pause)
-        await self._rows.delivered(delivery.delivery_id, "pending", next_attempt_at=at)
+        await self._record(delivery, "pending", next_attempt_at=at)
+
+    async def _record(
+        self,
+        delivery: Delivery,
+        status: DeliveryStatus,
+        *,
+        sent_as: str | None = None,
+        next_attempt_at: datetime | None = None,
+    ) -> None:
+        """Write down what became of a delivery, however long the database takes: until then it is not sent again."""
+        while True:
+            try:
+                await self._rows.delivered(
+                    delivery.delivery_id, status, sent_as=sent_as, next_attempt_at=next_attempt_at
+                )
+            except StorageError as error:
+                log.warning("delivery_not_recorded", delivery=delivery.delivery_id, reason=str(error))
+                await self._clock.sleep(STORAGE_PAUSE)
+            else:
+                return
 
 
 def _buttons(approval: Approval) -> tuple[Button, ...]:

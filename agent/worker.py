@@ -60,7 +60,11 @@ class Worker:
             await asyncio.wait(self._running.values(), timeout=grace_seconds)
         left = len(self._running)
         await _cancelled(list(self._running.values()))
-        requeued = await self._store.requeue(self._settings.owner)
+        try:
+            requeued = await self._store.requeue(self._settings.owner)
+        except StorageError as error:
+            log.warning("runs_left_to_their_leases", reason=str(error))
+            return
         if left:
             log.info("runs_requeued", count=requeued)
 
