@@ -45,21 +45,24 @@ class Worker:
         self._clock = clock
         self._runs: dict[int, Run] = {}
         self._running: dict[int, asyncio.Task[None]] = {}
+        self._claiming: asyncio.Task[None] | None = None
         self._background: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
         """Claim and run in the background until `drain`."""
-        for work in (self._claim_forever, self._beat_forever, self._watch_stops, self._sweep_forever):
+        self._claiming = asyncio.create_task(self._claim_forever(), name="claims")
+        for work in (self._beat_forever, self._watch_stops, self._sweep_forever):
             self._background.append(asyncio.create_task(work(), name=work.__name__))
 
     async def drain(self, grace_seconds: float) -> None:
         """Stop claiming, let runs end in the grace time, requeue the rest at once."""
-        await _cancelled(self._background)
-        self._background.clear()
+        await _cancelled([self._claiming] if self._claiming else [])
         if self._running:
             await asyncio.wait(self._running.values(), timeout=grace_seconds)
         left = len(self._running)
         await _cancelled(list(self._running.values()))
+        # Leases are kept until the last run has ended, however long the grace time is.
+        await _cancelled(self._background)
         try:
             requeued = await self._store.requeue(self._settings.owner)
         except StorageError as error:
@@ -81,7 +84,9 @@ class Worker:
 
     async def _claim_forever(self) -> None:
         while True:
-            if not await self._claimed_safely():
+            free = self._settings.limit - len(self._running)
+            if await self._claimed_safely() < max(free, 1):
+                # Nothing runnable was left; whatever becomes runnable rings.
                 await self._store.doorbell.wait("tasks", 1.0)
 
     async def _claimed_safely(self) -> int:
@@ -134,9 +139,12 @@ class Worker:
             task.add_done_callback(partial(self._ended, state.task.task_id))
         return len(states)
 
-    def _ended(self, task_id: int, _: asyncio.Task[None]) -> None:
-        del self._running[task_id]
-        self._store.doorbell.ring("tasks")
+    def _ended(self, task_id: int, ended: asyncio.Task[None]) -> None:
+        full = len(self._running) >= self._settings.limit
+        if self._running.get(task_id) is ended:  # else its lease was lost, and this worker claimed it again
+            del self._running[task_id]
+        if full:
+            self._store.doorbell.ring("tasks")
 
     async def _run(self, state: TaskState) -> None:
         """The task border: whatever goes wrong inside, the task's row says so and the worker lives on."""
@@ -164,7 +172,8 @@ class Worker:
             log.exception("task_failed_unexpectedly")
             await self._failed(run)
         finally:
-            self._runs.pop(task_id, None)
+            if self._runs.get(task_id) is run:
+                del self._runs[task_id]
 
     async def _failed(self, run: Run) -> None:
         try:
