@@ -48,20 +48,18 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-async def run(measures: Sequence[Measure], *, quick: bool, with_nanobot: bool) -> list[Row]:
-    """Run the measures one after the other and stop every server, however it ends."""
+async def run(measures: Sequence[Measure], rows: list[Row], *, quick: bool, with_nanobot: bool) -> None:
+    """Run the measures one after the other, adding their rows, and stop every server, however it ends."""
     task = asyncio.current_task()
     if task:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="signoff-bench-") as folder:
         async with AsyncExitStack() as stack:
             fleet = await Fleet.assemble(stack, Path(folder), quick=quick, with_nanobot=with_nanobot)
             for measure in measures:
                 began = time.monotonic()
-                rows += await measure(fleet)
+                rows.extend(await measure(fleet))
                 _say(f"{rows[-1].goal} took {time.monotonic() - began:.0f} s")
-    return rows
 
 
 async def main(options: argparse.Namespace) -> int:
@@ -73,16 +71,20 @@ async def main(options: argparse.Namespace) -> int:
     goals = MEASURES if "all" in options.goals else options.goals
     measures = list(dict.fromkeys(MEASURES[goal] for goal in goals))  # G1 and G2 are one
     load = os.getloadavg()[0]
+    if load > 1:
+        _say(f"The machine is busy (load {load:.1f}); the figures will not mean much.")
+    rows: list[Row] = []
+    code = 0
     try:
-        rows = await run(measures, quick=options.quick, with_nanobot=with_nanobot)
+        await run(measures, rows, quick=options.quick, with_nanobot=with_nanobot)
     except RuntimeError as error:
         _say(str(error))
-        return 1
+        code = 1
     if options.json:
         print(orjson.dumps(report.as_json(rows), option=orjson.OPT_INDENT_2).decode())
     else:
         report.table(rows, f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, load {load:.1f} before the run")
-    return 0
+    return code
 
 
 def _options() -> argparse.Namespace:

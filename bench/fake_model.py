@@ -2,7 +2,7 @@
 
 `python -m bench.fake_model --port 9100`
 
-A message carries a marker, `bench-…`, which the answer repeats in its first piece: so a lost, doubled or swapped answer
+A message carries a marker, `marker-1`, which the answer repeats in its first piece, so a lost, doubled or swapped one
 shows. `TOOL:name:path` in a message is answered with a call of that tool first. `-c1000` at the end of the model's name
 asks for 1,000 pieces of text.
 
@@ -24,11 +24,14 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-_MARKER = re.compile(r"bench-[\w-]+")
+_MARKER = re.compile(r"\bmarker-\d+\b")
 _TOOL = re.compile(r"TOOL:(\w+):([\w./-]+)")
 _CHUNKS = re.compile(r"-c(\d+)$")
 # A fast model behind a proxy: several events arrive in one network read.
 _EVENTS_PER_WRITE = 8
+# What English in JSON comes to. A server that learns from the reported usage how long a history may be must not be told
+# that every request is short.
+_BYTES_PER_TOKEN = 4
 
 
 class FakeModel:
@@ -65,6 +68,7 @@ class FakeModel:
         self._last_bytes = len(body)
         if self.latency:
             await asyncio.sleep(self.latency / 1000)
+        tokens = len(body) // _BYTES_PER_TOKEN
         text, answered = _question(asked["messages"])
         wanted = None if answered else _TOOL.search(text)
         found = _MARKER.search(text)
@@ -72,14 +76,15 @@ class FakeModel:
         if wanted:
             self._tool_calls += 1
             call = {"name": wanted[1], "arguments": orjson.dumps({"path": wanted[2]}).decode()}
-            events = _tool_events(f"call{self._requests:05}", call)
+            events = _tool_events(f"call{self._requests:05}", call, tokens)
         else:
             self._markers[marker] += 1
             named = _CHUNKS.search(asked["model"])
             count = int(named[1]) if named else self.chunks
             if not asked.get("stream"):
-                return _json(_whole(marker, count))
-            events = [_piece({"role": "assistant", "content": f"{marker} "}), *_text_events(count)]
+                return _json(_whole(marker, count, tokens))
+            first = _piece({"role": "assistant", "content": f"{marker} "})
+            events = [first, *_text_events(count), *_ending("stop", tokens, count)]
         return await _stream(request, events)
 
     async def _set(self, request: web.Request) -> web.Response:
@@ -124,31 +129,32 @@ def _piece(delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
 
 @functools.cache
 def _text_events(count: int) -> tuple[bytes, ...]:
-    """All of an answer but the piece with the marker."""
-    words = [_piece({"content": "lorem " if index % 2 else "ipsum "}) for index in range(1, count)]
-    return (*words, *_ending("stop", count))
+    """The words of an answer behind the marker."""
+    return tuple(_piece({"content": "lorem " if index % 2 else "ipsum "}) for index in range(1, count))
 
 
-def _tool_events(call_id: str, function: dict[str, str]) -> list[bytes]:
+def _tool_events(call_id: str, function: dict[str, str], tokens: int) -> list[bytes]:
     call = {"index": 0, "id": call_id, "type": "function", "function": function}
     delta = {"role": "assistant", "content": None, "tool_calls": [call]}
-    return [_piece(delta), *_ending("tool_calls", 5)]
+    return [_piece(delta), *_ending("tool_calls", tokens, 5)]
 
 
-def _ending(reason: str, tokens: int) -> list[bytes]:
-    return [_piece({}, reason), _event({"choices": [], "usage": _usage(tokens)}), b"data: [DONE]\n\n"]
+def _ending(reason: str, sent_tokens: int, got_tokens: int) -> list[bytes]:
+    usage = _event({"choices": [], "usage": _usage(sent_tokens, got_tokens)})
+    return [_piece({}, reason), usage, b"data: [DONE]\n\n"]
 
 
-def _usage(tokens: int) -> dict[str, int]:
-    return {"prompt_tokens": 100, "completion_tokens": tokens, "total_tokens": 100 + tokens}
+def _usage(sent_tokens: int, got_tokens: int) -> dict[str, int]:
+    total = sent_tokens + got_tokens
+    return {"prompt_tokens": sent_tokens, "completion_tokens": got_tokens, "total_tokens": total}
 
 
-def _whole(marker: str, count: int) -> dict[str, Any]:
+def _whole(marker: str, count: int, tokens: int) -> dict[str, Any]:
     message = {"role": "assistant", "content": f"{marker} " + "lorem " * (count - 1)}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1700000000, "model": "fake"} | {
         "choices": [choice],
-        "usage": _usage(count),
+        "usage": _usage(tokens, count),
     }
 
 

@@ -99,7 +99,7 @@ class Load:
 
     def message(self, text: str = "hello there", follows: Answer | None = None) -> Message:
         """One message; without a text, its marker is its only word."""
-        marker = f"bench-{next(self._numbers)}"
+        marker = f"marker-{next(self._numbers)}"
         return Message(marker=marker, text=f"{text} {marker}".strip(), follows=follows)
 
     async def send(self, target: Target, messages: Sequence[Message], concurrency: int = 1) -> Sample:

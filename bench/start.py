@@ -25,7 +25,7 @@ async def measure(fleet: Fleet) -> list[Row]:
     if fleet.with_nanobot:
         starters[NANOBOT] = partial(start_nanobot, fleet.http, model_url=url)
     seconds, first = defaultdict(list), defaultdict(list)
-    for round_number in range(1 + fleet.size(5, 3)):
+    for round_number in range(1 + fleet.size(7, 2)):
         for name, starter in starters.items():
             cpu, ms = await _start(fleet, f"start-{name.lower()}", starter)
             if round_number:  # the first makes databases and byte code

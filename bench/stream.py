@@ -36,7 +36,7 @@ async def measure(fleet: Fleet) -> list[Row]:
     await fleet.model.set()
     costs: defaultdict[str, list[float]] = defaultdict(list)
     async with _clients(fleet.http, fleet.model.url) as clients:
-        for _ in range(1 + fleet.size(9, 4)):
+        for _ in range(1 + fleet.size(9, 3)):
             for name, client in clients.items():
                 long = await _cpu_seconds(client, _LONG, _LONG_CALLS)
                 short = await _cpu_seconds(client, _SHORT, _SHORT_CALLS)

@@ -11,9 +11,9 @@ from bench.rounds import Rounds, Turn
 async def measure(fleet: Fleet) -> list[Row]:
     """Measure both transports beside the floor."""
     turns = {
-        FLOOR: Turn(target=await fleet.floor(), count=fleet.size(300, 150)),
-        DIRECT: Turn(target=await fleet.signoff(), count=fleet.size(200, 80)),
-        LITELLM: Turn(target=await fleet.signoff("litellm"), count=fleet.size(50, 20)),
+        FLOOR: Turn(target=await fleet.floor(), count=fleet.size(300, 100)),
+        DIRECT: Turn(target=await fleet.signoff(), count=fleet.size(200, 60)),
+        LITELLM: Turn(target=await fleet.signoff("litellm"), count=fleet.size(50, 15)),
     }
     if nanobot := await fleet.nanobot():
         turns[NANOBOT] = Turn(target=nanobot, count=fleet.size(30, 10))

@@ -32,7 +32,7 @@ async def test_an_answer_to_another_message_is_an_error(tmp_path: Path) -> None:
     """A server that swaps answers has no figures."""
 
     async def same_answer(_: web.Request) -> web.Response:
-        return web.json_response({"text": "bench-0 lorem"})
+        return web.json_response({"text": "marker-0 lorem"})
 
     app = web.Application()
     app.add_routes([web.post("/chat", same_answer)])
@@ -40,5 +40,5 @@ async def test_an_answer_to_another_message_is_an_error(tmp_path: Path) -> None:
         fleet = await Fleet.assemble(stack, tmp_path, quick=True, with_nanobot=False)
         server = await stack.enter_async_context(TestServer(app))
         swapping = replace(await fleet.floor(), url=f"http://127.0.0.1:{server.port}")
-        with pytest.raises(WrongAnswers, match="was answered with 'bench-0 lorem'"):
+        with pytest.raises(WrongAnswers, match="was answered with 'marker-0 lorem'"):
             await fleet.send(swapping, 1)
