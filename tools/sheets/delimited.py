@@ -12,8 +12,7 @@ from itertools import islice
 from agent.errors import ToolFailed
 from tools.encoding import decode
 from tools.sheets.currencies import PATTERN
-from tools.sheets.grid import Grid, Row
-from tools.sheets.reading import CELLS, ROWS
+from tools.sheets.grid import CELLS, ROWS, Grid, Row
 
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 """What makes a spreadsheet take a cell for a formula: https://owasp.org/www-community/attacks/CSV_Injection."""

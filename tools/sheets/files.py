@@ -10,8 +10,6 @@ from agent.errors import BadArguments, ToolFailed
 from tools.sheets.cells import Content, Sheet, contents
 from tools.sheets.delimited import guarded, read_delimited, read_records, write_records
 from tools.sheets.grid import Row, Value, shown
-from tools.sheets.reading import ExcelFile
-from tools.sheets.writing import write_workbook
 
 LARGEST_FILE_BYTES = 5 * 1024 * 1024
 
@@ -50,12 +48,17 @@ def make(path: str, sheets: Sequence[Sheet]) -> Made:
 def read_texts(path: str, content: bytes) -> Texts:
     """The texts of a file that is about to be replaced, formulas as such; ToolFailed when it is no sheet file."""
     if path.lower().endswith(".xlsx"):
+        from tools.sheets.reading import ExcelFile  # noqa: PLC0415 - openpyxl, 0.07 s: the child pays it, not every start
+
         book = ExcelFile(content, path)
         return {name: _texts(book.grid(name, formulas=True).rows) for name in book.names}
     return {"CSV": _texts(read_delimited(content, path).rows)}
 
 
 def _make_workbook(path: str, wanted: Sequence[Content]) -> Made:
+    from tools.sheets.reading import ExcelFile  # noqa: PLC0415 - see read_texts
+    from tools.sheets.writing import write_workbook  # noqa: PLC0415
+
     content = write_workbook(wanted)
     book = ExcelFile(content, path)
     found = {sheet.name: book.grid(sheet.name, formulas=True).rows for sheet in wanted}

@@ -7,6 +7,10 @@ from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
 
+ROWS = 200_000
+CELLS = 2_000_000
+"""Of one table; more is refused with both numbers, since all of it is held in memory."""
+
 
 class Formula(NamedTuple):
     """A formula whose result the file does not hold, as when a program made it and no spreadsheet ever opened it."""

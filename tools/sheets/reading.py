@@ -22,11 +22,9 @@ from openpyxl.utils.exceptions import InvalidFileException
 
 from agent.errors import ToolFailed
 from tools.sheets.currencies import currency_of_format
-from tools.sheets.grid import Formula, Grid, Money, Row, Value
+from tools.sheets.grid import CELLS, ROWS, Formula, Grid, Money, Row, Value
 
 UNPACKED_BYTES = 256 * 1024 * 1024
-ROWS = 200_000
-CELLS = 2_000_000
 
 _CHUNK = 64 * 1024
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from agent.errors import BadArguments, ToolFailed
 from tools.sheets.delimited import read_delimited
 from tools.sheets.grid import Grid
-from tools.sheets.reading import ExcelFile
 from tools.tables.columns import Layout, find_layout
 from tools.tables.findings import find
 from tools.tables.headers import Role
 from tools.tables.lines import read_lines
 from tools.tables.report import Report
+
+if TYPE_CHECKING:
+    from tools.sheets.reading import ExcelFile
 
 EXCEL = frozenset({".xlsx", ".xlsm"})
 TEXT = frozenset({".csv", ".tsv", ".txt"})
@@ -51,6 +54,8 @@ def analyze(content: bytes, path: str, question: Question) -> str:
 def _open(content: bytes, path: str, question: Question) -> tuple[Grid, Layout]:
     kind = PurePosixPath(path.lower()).suffix
     if kind in EXCEL:
+        from tools.sheets.reading import ExcelFile  # noqa: PLC0415 - openpyxl, 0.07 s: the child pays it, not every start
+
         return _choose_sheet(ExcelFile(content, path), path, question)
     if kind not in TEXT:
         raise BadArguments(f"{path} is no table: analyze_table reads {', '.join(sorted(EXCEL | TEXT))}.")
