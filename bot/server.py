@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -85,7 +86,11 @@ class Server:
         for channel in channels:
             app.router.add_routes(channel.routes())
         self._runner = web.AppRunner(
-            app, access_log=None, keepalive_timeout=KEEPALIVE_SECONDS, shutdown_timeout=ANSWER_SECONDS
+            app,
+            access_log=None,
+            logger=_unheard(),
+            keepalive_timeout=KEEPALIVE_SECONDS,
+            shutdown_timeout=ANSWER_SECONDS,
         )
 
     async def start(self, host: str, port: int) -> int:
@@ -101,6 +106,13 @@ class Server:
     async def close(self) -> None:
         """Take no more requests and let answers under way finish."""
         await self._runner.cleanup()
+
+
+def _unheard() -> logging.Logger:
+    """For what is no HTTP at all: it is answered with 400, and the log of it would quote a header, perhaps a token."""
+    logger = logging.getLogger("signoff.http")
+    logger.disabled = True
+    return logger
 
 
 @web.middleware

@@ -34,7 +34,7 @@ class PostgresDatabase:
 
     def __init__(self, url: URL) -> None:
         self.doorbell = LocalDoorbell()
-        self._engine = create_async_engine(url, pool_size=CONNECTIONS, max_overflow=0)
+        self._engine = create_async_engine(url, hide_parameters=True, pool_size=CONNECTIONS, max_overflow=0)
         self._listener = Listener(self._engine, self.doorbell)
         self._closed = False
 

@@ -229,7 +229,7 @@ def _engine(path: Path, busy_seconds: float, pragmas: tuple[str, ...]) -> Engine
     A listener for SQLAlchemy's `begin` would do the same, and cost every statement 10 µs.
     """
     connect = {"isolation_level": None, "timeout": busy_seconds}
-    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool, connect_args=connect)
+    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool, connect_args=connect, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _: object) -> None:
