@@ -12,6 +12,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -92,9 +93,10 @@ class Callback:
         return ()
 
     async def _post(self, url: str, body: bytes, headers: dict[str, str]) -> None:
+        data = BytesIO(body)  # sent in pieces, however large it is
         try:
             await self._resolver.check(url)
-            async with self._connected().post(url, data=body, headers=headers, allow_redirects=False) as answer:
+            async with self._connected().post(url, data=data, headers=headers, allow_redirects=False) as answer:
                 _raise_for(answer, self._clock.now())
         except BadInput as error:
             raise DeliveryRefused(str(error)) from None

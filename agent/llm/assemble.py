@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.domain import Usage
-from agent.errors import ModelUnavailable
+from agent.errors import ModelRefused, ModelUnavailable
 from agent.llm.call_text import calls_in, is_complete, is_unterminated, new_call_id
 from agent.llm.refusals import BROKEN_OFF, stream_error
 from agent.llm.transport import Chunk
@@ -26,6 +26,9 @@ _SYNONYMS = {
     "max_tokens": "length",
     "model_length": "length",
 }
+ANSWER_CHARACTERS = 40_000_000
+"""Of one answer, its calls and its reasoning; the largest file that may be written has 5 MiB, each byte at most six
+characters of JSON. More comes from a model that does not stop."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +79,7 @@ class Assembly:
         self._held: list[str] = []
         self._reasoning: list[str] = []
         self._calls: list[_Call] = []
+        self._size = 0
 
     @property
     def empty(self) -> bool:
@@ -86,6 +90,10 @@ class Assembly:
         """Take in chunks; the new text to show. A ModelError when a chunk says that the stream broke."""
         before = len(self._text)
         for chunk in chunks:
+            if self._size > ANSWER_CHARACTERS:
+                raise ModelRefused(
+                    f"{self._model} does not stop: its answer has over {ANSWER_CHARACTERS:,} characters."
+                )
             # Usage comes in a chunk without choices, first, last, or in every one; control chunks have none either.
             choices = chunk.get("choices")
             if "error" in chunk or not choices:
@@ -124,9 +132,9 @@ class Assembly:
         delta = choice.get("delta") or choice.get("message")  # a server that does not stream sends the whole message
         if delta:
             if content := delta.get("content"):
-                self._text.append(_plain(content))
+                self._keep(self._text, _plain(content))
             if reasoning := delta.get("reasoning_content") or delta.get("reasoning"):
-                self._reasoning.append(_plain(reasoning))
+                self._keep(self._reasoning, _plain(reasoning))
             for piece in delta.get("tool_calls") or ():
                 self._take_piece(piece)
         if reason := choice.get("finish_reason"):
@@ -146,7 +154,11 @@ class Assembly:
         call.call_id = call.call_id or call_id
         if name != call.name:  # some send the name with every piece
             call.name += name
-        call.pieces.append(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False))
+        self._keep(call.pieces, arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False))
+
+    def _keep(self, pieces: list[str], piece: str) -> None:
+        pieces.append(piece)
+        self._size += len(piece)
 
     def _continued(self, index: int | None, call_id: str, name: str) -> _Call | None:
         """The call that a piece goes on with: by index, else by id, else the last; None when it begins a new one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
+from io import BytesIO
 from typing import Any
 
 import aiohttp
@@ -17,7 +18,8 @@ from agent.llm.settings import ModelSettings
 from agent.llm.transport import Chunk, Request
 
 # A reasoning model may think for minutes before the first word; providers that send keep-alives end the silence.
-_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=15, sock_read=300)
+# The hour is for a stream that never ends.
+_TIMEOUT = aiohttp.ClientTimeout(total=3600, sock_connect=15, sock_read=300)
 _HEAD = b"data:"
 _DONE = b"[DONE]"
 
@@ -79,7 +81,7 @@ class DirectTransport:
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
         if settings.api_key is not None:
             headers["Authorization"] = f"Bearer {settings.api_key.get_secret_value()}"
-        data = orjson.dumps(_body(request, with_usage=url not in self._without_usage))
+        data = BytesIO(orjson.dumps(_body(request, with_usage=url not in self._without_usage)))  # sent in pieces
         return await self._session.post(url, data=data, headers=headers, allow_redirects=False)
 
 

@@ -272,3 +272,12 @@ def test_every_cut_is_seen(arguments: dict[str, Any], data: st.DataObject) -> No
     text = json.dumps(arguments)
     at = data.draw(st.integers(1, len(text) - 1))
     assert turn([piece(call("write_file", text[:at], index=0, id="c")), chunk({}, "stop")]).finish_reason == "length"
+
+
+@pytest.mark.parametrize("part", ["content", "reasoning_content", "tool_calls"])
+def test_an_answer_without_end_is_refused(part: str) -> None:
+    """A model that does not stop is not retried, and does not fill the memory."""
+    much = "x" * 1_000_000
+    endless = piece(call("write_file", much, index=0)) if part == "tool_calls" else chunk({part: much})
+    with pytest.raises(ModelRefused, match="does not stop"):
+        turn([endless] * 60)
