@@ -183,7 +183,10 @@ Plan = Callable[[TaskState], Step | None]
 
 
 class Doorbell(Protocol):
-    """Wakes whoever waits for a topic (`tasks`, `outbox`, `cancel`), over processes; state is always in rows."""
+    """Wakes whoever waits for a topic, over processes; state is always in rows.
+
+    The topics: `tasks`, `outbox`, `cancel`, and `task:<id>` when that task ends or begins to wait for a person.
+    """
 
     def ring(self, topic: str) -> None:
         """Wake the waiters of a topic."""

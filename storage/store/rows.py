@@ -92,14 +92,14 @@ def entry(row: AnyRow) -> Entry:
 
 
 def call(row: AnyRow) -> Call:
-    fields = _fields(row)
+    fields = row._asdict()
     fields["targets"] = tuple(Target(**target) for target in row.targets)
     return Call(**fields)
 
 
 def approval(row: AnyRow, calls: Iterable[Call]) -> Approval:
     """With its items out of the task's calls, in the order of the card."""
-    fields = _fields(row)
+    fields = row._asdict()
     by_id = {item.call_id: item for item in calls}
     fields["items"] = tuple(by_id[call_id] for call_id in fields.pop("call_ids") if call_id in by_id)
     fields["approvers"] = tuple(row.approvers)
@@ -108,11 +108,11 @@ def approval(row: AnyRow, calls: Iterable[Call]) -> Approval:
 
 def artifact(row: AnyRow) -> Artifact:
     """From the columns ARTIFACT."""
-    return Artifact(**_fields(row))
+    return Artifact(**row._asdict())
 
 
 def delivery(row: AnyRow) -> Delivery:
-    fields = _fields(row)
+    fields = row._asdict()
     thread = fields.pop("thread") or None
     fields["to"] = Address(channel=fields.pop("channel"), conversation=fields.pop("conversation"), thread=thread)
     fields["buttons"] = tuple(Button(**button) for button in row.buttons)
@@ -121,7 +121,7 @@ def delivery(row: AnyRow) -> Delivery:
 
 
 def hook(row: AnyRow) -> Hook:
-    fields = _fields(row)
+    fields = row._asdict()
     fields["deliver"] = tuple(row.deliver)
     return Hook(**fields)
 
@@ -132,7 +132,3 @@ def by_task(rows: Sequence[AnyRow]) -> dict[int, list[AnyRow]]:
     for row in rows:
         groups[row.task_id].append(row)
     return groups
-
-
-def _fields(row: AnyRow) -> dict[str, Any]:
-    return row._asdict()

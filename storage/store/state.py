@@ -34,7 +34,7 @@ def load(connection: Connection, task_id: int, *, lock: bool = False) -> TaskSta
 def states(connection: Connection, found: Sequence[rows.AnyRow]) -> list[TaskState]:
     """Complete task rows (TASK, `entries`, SESSION); a task without a journal has nothing else either."""
     begun = [row.task_id for row in found if row.entries]
-    entries, own_calls, cards, made = (
+    entries, own_calls, own_cards, made = (
         rows.by_task(connection.execute(query, {"tasks": begun}).all()) if begun else {}
         for query in (ENTRIES, CALLS, APPROVALS, ARTIFACTS)
     )
@@ -47,7 +47,7 @@ def states(connection: Connection, found: Sequence[rows.AnyRow]) -> list[TaskSta
                 session=rows.session(row),
                 entries=tuple(rows.entry(entry) for entry in entries.get(row.task_id, ())),
                 calls=tuple(task_calls),
-                approvals=tuple(rows.approval(card, task_calls) for card in cards.get(row.task_id, ())),
+                approvals=tuple(rows.approval(card, task_calls) for card in own_cards.get(row.task_id, ())),
                 artifacts=tuple(rows.artifact(artifact) for artifact in made.get(row.task_id, ())),
             )
         )

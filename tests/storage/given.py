@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -12,6 +13,7 @@ from sqlalchemy import Connection, event, text
 
 from agent.domain import Address, Call, Entry, IncomingMessage
 from agent.ports.store import Accepted, NewApproval, NewDelivery, RunKey, Step, TaskState
+from storage.doorbell import LocalDoorbell
 from storage.store.sql import SqlStore
 from tests.clock import START
 
@@ -121,6 +123,12 @@ async def sql(store: SqlStore, statement: str, **values: Any) -> Any:
         return result.scalar() if result.returns_rows else None
 
     return await store.database.write(run)
+
+
+async def rings(doorbell: LocalDoorbell, topic: str) -> None:
+    """Wait for a ring; that none comes is a failure, where `wait` itself would just return."""
+    async with asyncio.timeout(10):
+        await doorbell.wait(topic, 60)
 
 
 def failing(error: Exception) -> Callable[[Connection], None]:

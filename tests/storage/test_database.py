@@ -110,7 +110,7 @@ async def test_the_bell_rings_with_the_commit_only(store: SqlStore, open_another
         if topic == "lost":
             raise BadInput("no")
 
-    waiting = {topic: asyncio.create_task(store.doorbell.wait(topic, 30)) for topic in ("kept", "lost")}
+    waiting = {topic: asyncio.create_task(given.rings(store.doorbell, topic)) for topic in ("kept", "lost")}
     await asyncio.sleep(0)
     works = (store.database.write(partial(work, topic)) for topic in waiting)
     await asyncio.gather(*works, return_exceptions=True)
@@ -124,7 +124,7 @@ async def test_verbs_ring(store: SqlStore) -> None:
     heard: list[str] = []
 
     async def listen(topic: str) -> None:
-        await store.doorbell.wait(topic, 30)
+        await given.rings(store.doorbell, topic)
         heard.append(topic)
 
     task_id = (await given.accept(store)).task_id
@@ -146,7 +146,7 @@ async def test_the_end_of_a_task_rings_for_the_next_of_its_session(store: SqlSto
     followed = await given.claimed(store)
     later = await given.accept(store)
     await store.doorbell.wait("tasks", 0)
-    waiting = asyncio.create_task(store.doorbell.wait("tasks", 30))
+    waiting = asyncio.create_task(given.rings(store.doorbell, "tasks"))
     await given.finish(store, alone)
     assert not waiting.done()
     await given.finish(store, followed)
@@ -158,7 +158,7 @@ async def test_another_process_is_heard(store: SqlStore, open_another: OpenStore
     """What one process commits wakes the waiters of another."""
     other = await open_another()
     await _until_listening(store, other)
-    waiting = asyncio.create_task(store.doorbell.wait("tasks", 30))
+    waiting = asyncio.create_task(given.rings(store.doorbell, "tasks"))
     await given.accept(other, address=given.OTHER_CHAT)
     await waiting
 
@@ -169,11 +169,12 @@ async def _until_listening(store: SqlStore, other: SqlStore) -> None:
     A start of PostgreSQL's listener rings everything; SQLite notices commits that change something.
     """
     await given.accept(store, address=Address(channel="cli", conversation="probe"))
-    heard = asyncio.create_task(store.doorbell.wait("probe", 30))
+    heard = asyncio.create_task(given.rings(store.doorbell, "probe"))
     while not heard.done():
         await other.database.write(lambda connection: ring(connection, "probe"))
         await given.sql(other, "UPDATE sessions SET last_seq = last_seq + 1")
         await asyncio.sleep(0.05)
+    await heard
     await asyncio.sleep(0.3)
     for topic in ("tasks", "probe"):
         await store.doorbell.wait(topic, 0)

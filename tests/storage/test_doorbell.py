@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from storage.doorbell import REMEMBERED, LocalDoorbell
+from tests.storage import given
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def doorbell() -> LocalDoorbell:
 
 
 async def waiter(doorbell: LocalDoorbell, topic: str) -> asyncio.Task[None]:
-    task = asyncio.create_task(doorbell.wait(topic, 60))
+    task = asyncio.create_task(given.rings(doorbell, topic))
     await asyncio.sleep(0)
     return task
 
@@ -35,7 +36,7 @@ async def test_a_ring_that_nobody_heard_is_kept_once(doorbell: LocalDoorbell) ->
     """Work that came between a look and the wait is not missed."""
     doorbell.ring("a")
     doorbell.ring("a")
-    await doorbell.wait("a", 60)
+    await given.rings(doorbell, "a")
     assert not (await waiter(doorbell, "a")).done()
 
 
@@ -43,7 +44,7 @@ async def test_a_wait_ends_by_itself(doorbell: LocalDoorbell) -> None:
     """Without a ring it ends after its time, and nothing of it is left."""
     await doorbell.wait("a", 0)
     doorbell.ring("a")
-    await doorbell.wait("a", 60)
+    await given.rings(doorbell, "a")
 
 
 async def test_a_cancelled_waiter_does_not_take_the_ring_with_him(doorbell: LocalDoorbell) -> None:
@@ -53,7 +54,7 @@ async def test_a_cancelled_waiter_does_not_take_the_ring_with_him(doorbell: Loca
     gone.cancel()
     with pytest.raises(asyncio.CancelledError):
         await gone
-    await doorbell.wait("a", 60)
+    await given.rings(doorbell, "a")
 
 
 async def test_rings_of_ended_tasks_do_not_pile_up(doorbell: LocalDoorbell) -> None:
