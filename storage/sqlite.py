@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
@@ -90,13 +91,14 @@ class Writer(threading.Thread):
                 connection = connection or self._engine.connect()
                 if jobs:
                     _transact(connection, jobs)
-                self._look(connection)
             except FOREIGN as error:
                 cause = next((job.error for job in jobs if isinstance(job.error, FOREIGN)), error)
                 for job in jobs:
                     job.error = cause
             if jobs:
                 self._settle(jobs)
+            if connection:
+                self._look(connection)
         if connection:
             connection.close()
 
@@ -120,9 +122,11 @@ class Writer(threading.Thread):
         if (now := time.monotonic()) < self._looked_at + POLL_SECONDS:
             return
         self._looked_at = now
-        cursor = connection.connection.cursor()
-        version: int = cursor.execute("PRAGMA data_version").fetchone()[0]
-        cursor.close()
+        try:
+            with closing(connection.connection.cursor()) as cursor:
+                version: int = cursor.execute("PRAGMA data_version").fetchone()[0]
+        except sqlite3.Error:
+            return  # whoever writes next is told
         if self._version not in {0, version}:
             self._foreign_commit()
         self._version = version
