@@ -16,6 +16,7 @@ from agent.errors import BadInput, ChannelUnavailable, DeliveryRefused, Delivery
 from agent.ports.channels import Channel, Outgoing
 from agent.ports.clock import Clock
 from agent.ports.store import Queries, Store
+from agent.rounds import repeated
 
 log = structlog.get_logger()
 
@@ -43,7 +44,7 @@ class Outbox:
 
     def start(self) -> None:
         """Send in the background until `stop`."""
-        self._loop = asyncio.create_task(self._run(), name="outbox")
+        self._loop = asyncio.create_task(repeated(self._begin_and_wait, self._clock), name="outbox")
 
     async def stop(self, grace_seconds: float = 5.0) -> None:
         """Try what is due once more, wait for what is under way, then end."""
@@ -65,14 +66,9 @@ class Outbox:
         while await self._begin() or self._sending:
             await asyncio.wait(self._sending.values(), return_when=asyncio.FIRST_COMPLETED)
 
-    async def _run(self) -> None:
-        while True:
-            try:
-                await self._begin()
-            except StorageError as error:
-                log.warning("outbox_not_read", reason=str(error))
-                await self._clock.sleep(STORAGE_PAUSE)
-            await self._rows.doorbell.wait("outbox", 1.0)
+    async def _begin_and_wait(self) -> None:
+        await self._begin()
+        await self._rows.doorbell.wait("outbox", 1.0)
 
     async def _begin(self) -> int:
         """Start sending what is due and not under way; how many."""

@@ -14,6 +14,7 @@ from agent.errors import LeaseLost, StorageError
 from agent.loop import Loop
 from agent.ports.clock import Clock
 from agent.ports.store import Store, TaskState
+from agent.rounds import repeated
 from agent.run import Run
 
 log = structlog.get_logger()
@@ -50,9 +51,9 @@ class Worker:
 
     def start(self) -> None:
         """Claim and run in the background until `drain`."""
-        self._claiming = asyncio.create_task(self._claim_forever(), name="claims")
-        for work in (self._beat_forever, self._watch_stops, self._sweep_forever):
-            self._background.append(asyncio.create_task(work(), name=work.__name__))
+        self._claiming = asyncio.create_task(repeated(self._claim_and_wait, self._clock), name="claims")
+        for work in (self._wait_and_beat, self._watch_stops, self._wait_and_sweep):
+            self._background.append(asyncio.create_task(repeated(work, self._clock), name=work.__name__))
 
     async def drain(self, grace_seconds: float) -> None:
         """Stop claiming, let runs end in the grace time, requeue the rest at once."""
@@ -80,51 +81,33 @@ class Worker:
             if self._running:
                 await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_COMPLETED)
 
-    # --- the four loops ---
+    # --- a round of each of the four loops ---
 
-    async def _claim_forever(self) -> None:
-        while True:
-            free = self._settings.limit - len(self._running)
-            if await self._claimed_safely() < max(free, 1):
-                # Nothing runnable was left; whatever becomes runnable rings.
-                await self._store.doorbell.wait("tasks", 1.0)
+    async def _claim_and_wait(self) -> None:
+        free = self._settings.limit - len(self._running)
+        if await self._claim() < max(free, 1):
+            # Nothing runnable was left; whatever becomes runnable rings.
+            await self._store.doorbell.wait("tasks", 1.0)
 
-    async def _claimed_safely(self) -> int:
-        try:
-            return await self._claim()
-        except StorageError as error:
-            log.warning("claim_failed", reason=str(error))
-            await self._clock.sleep(1.0)
-            return 0
-
-    async def _beat_forever(self) -> None:
-        while True:
-            await self._clock.sleep(HEARTBEAT_SECONDS)
-            await self._beat()
+    async def _wait_and_beat(self) -> None:
+        await self._clock.sleep(HEARTBEAT_SECONDS)
+        await self._beat()
 
     async def _watch_stops(self) -> None:
         """A request to stop made anywhere reaches its run at once where the doorbell rings, else with the beat."""
-        while True:
-            await self._store.doorbell.wait("cancel", HEARTBEAT_SECONDS)
-            if self._runs:
-                await self._beat()
+        await self._store.doorbell.wait("cancel", HEARTBEAT_SECONDS)
+        if self._runs:
+            await self._beat()
 
-    async def _sweep_forever(self) -> None:
-        while True:
-            await self._clock.sleep(SWEEP_SECONDS)
-            try:
-                await self._approvals.sweep()
-                await self._store.reap()
-            except StorageError as error:
-                log.warning("sweep_failed", reason=str(error))
+    async def _wait_and_sweep(self) -> None:
+        await self._clock.sleep(SWEEP_SECONDS)
+        await self._approvals.sweep()
+        await self._store.reap()
 
     async def _beat(self) -> None:
-        try:
-            for task_id in await self._store.heartbeat(self._settings.owner, list(self._runs)):
-                if task_id in self._runs:
-                    self._runs[task_id].stop.set()
-        except StorageError as error:
-            log.warning("heartbeat_failed", reason=str(error))
+        for task_id in await self._store.heartbeat(self._settings.owner, list(self._runs)):
+            if task_id in self._runs:
+                self._runs[task_id].stop.set()
 
     # --- one task ---
 

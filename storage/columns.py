@@ -10,6 +10,8 @@ import orjson
 from sqlalchemy import BigInteger, Dialect, Integer, Text, cast, extract, func
 from sqlalchemy.types import TypeDecorator
 
+from agent.errors import StorageError
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 PICODOLLARS = Decimal(10**12)
@@ -58,7 +60,10 @@ class Json(TypeDecorator[Any]):
         return None if value is None else orjson.dumps(value).decode()
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
-        return None if value is None else orjson.loads(value)
+        try:
+            return None if value is None else orjson.loads(value)
+        except orjson.JSONDecodeError as error:
+            raise StorageError(f"A row of the database is damaged ({error}); restore a backup.") from None
 
 
 class Prose(TypeDecorator[str]):
