@@ -64,3 +64,21 @@ async def test_a_workspace_folder_that_is_gone_is_named(bot: Bot) -> None:
     [(status, said)] = bot.results(done)
     assert (status, "The folder of the workspace office does not exist" in said) == ("failed", True), said
     assert not bot.folder.exists()
+
+
+async def test_a_drained_run_goes_on_where_it_was(bot: Bot) -> None:
+    """Drained in the middle of a model call behind an approved write: no second card, no second write."""
+    bot.model.will(WRITE, Reply(text="Do" * 200, pieces=200, delay_seconds=0.05))
+    waiting = await bot.ask("Write")
+    await bot.press(waiting.approvals[0])
+    task_id = waiting.task.task_id
+    await bot.until(task_id, lambda state: len(bot.model.requests) == 2 and state.task.status == "running")
+    await bot.app.worker.drain(0)
+    drained = await bot.app.services.store.load(task_id)
+    assert (drained.task.status, drained.task.crashes) == ("queued", 0)
+    bot.model.will("Done.")
+    bot.app.worker.start()
+    done = await bot.settled(task_id)
+    assert (done.task.answer, len(done.approvals), bot.file("a.md")) == ("Done.", 1, "x")
+    assert [status for status, _ in bot.results(done)] == ["done"]
+    assert len(bot.model.requests) == 3
