@@ -266,7 +266,7 @@ class Store(Protocol):
         ...
 
     async def expired_approvals(self, now: datetime) -> list[Approval]:
-        """Open cards past their time."""
+        """Open cards past their time, at most 1,000: the next sweep goes on."""
         ...
 
     async def due(self, now: datetime, limit: int, leased: frozenset[int]) -> list[Delivery]:

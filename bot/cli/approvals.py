@@ -12,11 +12,11 @@ from agent import texts
 from agent.domain import OPERATOR, ButtonPress, Outcome, Verdict
 from agent.previews import visible
 from bot.cli import display
-from bot.cli.options import DEFAULT_CONFIG, AsJson, ConfigPath
+from bot.cli.options import DEFAULT_CONFIG, LARGEST_ID, AsJson, ConfigPath
 from bot.config import load_config
 from bot.services import connected
 
-ApprovalId = Annotated[int, typer.Argument(metavar="ID")]
+ApprovalId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST_ID)]
 Items = Annotated[list[int] | None, typer.Option("--item", metavar="N", help="Only this item; repeat it for several.")]
 
 

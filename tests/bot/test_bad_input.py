@@ -71,6 +71,9 @@ def test_a_database_that_is_newer(home: Home) -> None:
     [
         ("tasks", "1"),
         ("tasks", "one"),
+        ("tasks", str(2**64)),
+        ("cancel", str(2**64)),
+        ("deny", str(2**64)),
         ("cancel", "1"),
         ("export", "1"),
         ("approve", "1"),
