@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Annotated, Any, get_args
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
@@ -17,8 +16,10 @@ from agent.domain import OPERATOR, Role
 from agent.durations import Seconds
 from agent.errors import ConfigError
 from agent.llm.settings import ModelSettings
+from agent.people import PersonSettings
 from agent.policy import PolicySettings
 from agent.progress import ProgressSettings
+from agent.zones import Zone
 from bot.config_file import explained, read_yaml
 from bot.environment import YamlPath, load_dotenv, resolve
 from bot.logs import LogSettings
@@ -40,14 +41,6 @@ def _size(value: Any) -> Any:
         if isinstance(value, str) and value.endswith(unit) and value.removesuffix(unit).strip().isdecimal():
             return int(value.removesuffix(unit)) * factor
     return value
-
-
-def _zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
-        raise ValueError(f"{name!r} is no IANA time zone; write one like Europe/Berlin") from None
-    return name
 
 
 def _name(text: str) -> str:
@@ -73,7 +66,7 @@ class BotSettings(Settings):
     """The process: where its state lies and how it ends."""
 
     data_dir: Path = Path("data")
-    timezone: Annotated[str, AfterValidator(_zone)] = "UTC"
+    timezone: Zone = "UTC"
     grace_seconds: float = Field(default=20, ge=0)
     http: HttpSettings = HttpSettings()
     log: LogSettings = LogSettings()
@@ -132,6 +125,7 @@ class Config(Settings):
     storage: StorageSettings = StorageSettings()
     agent: AgentSettings = AgentSettings()
     channels: ChannelsSettings = ChannelsSettings()
+    people: tuple[PersonSettings, ...] = ()
     workspaces: dict[Name, WorkspaceSettings] = {}
     skills: SkillsSettings = SkillsSettings()
     _file: Path = PrivateAttr(default=Path("config.yaml"))
@@ -249,11 +243,16 @@ def _bad_references(config: Config) -> Iterator[str]:
     model, models = config.agent.model, config.agent.models
     if model not in models:
         yield f"agent.model: there is no model {model!r} under agent.models (there are: {', '.join(models)})."
-    deciders = {*get_args(Role), OPERATOR.name}
+    names = [person.name for person in config.people]
+    for index, name in enumerate(names):
+        if name.casefold() in {other.casefold() for other in names[:index]}:
+            yield f"people.{index}.name: there is a person named {name} already; give each their own name."
+    deciders = [*get_args(Role), OPERATOR.name, *names]
+    known = ", ".join(deciders)
     for capability, rule in config.agent.policy.root.items():
         for name in getattr(rule, "ask", ()):
             if name not in deciders:
-                yield f"agent.policy.{capability}: there is no role {name!r} (there are: {', '.join(deciders)})."
+                yield f"agent.policy.{capability}: there is no role or person {name!r} (there are: {known})."
 
 
 def _bad_folders(config: Config) -> Iterator[str]:

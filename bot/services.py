@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from agent.approvals import Approvals
 from agent.inbox import TaskInbox
 from agent.llm.models import ConfiguredModels
+from agent.people import People
 from agent.ports.clock import Clock
 from bot.clock import SystemClock
 from bot.config import Config
@@ -23,6 +24,7 @@ class Services:
 
     config: Config
     clock: Clock
+    people: People
     store: SqlStore
     blobs: FileBlobs
     workspaces: WorkspaceDirectory
@@ -70,6 +72,7 @@ def _services(config: Config, clock: Clock, store: SqlStore, models: ConfiguredM
     return Services(
         config=config,
         clock=clock,
+        people=People(config.people, timezone=config.bot.timezone),
         store=store,
         blobs=FileBlobs(config.bot.data_dir / "blobs"),
         workspaces=workspaces,
