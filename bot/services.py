@@ -14,6 +14,7 @@ from agent.ports.clock import Clock
 from bot.clock import SystemClock
 from bot.config import Config
 from storage.blobs import FileBlobs
+from storage.store.access import SqlAccess
 from storage.store.sql import SqlStore, open_store
 from tools.workspace.directory import WorkspaceDirectory
 
@@ -26,6 +27,7 @@ class Services:
     clock: Clock
     people: People
     store: SqlStore
+    access: SqlAccess
     blobs: FileBlobs
     workspaces: WorkspaceDirectory
     models: ConfiguredModels
@@ -74,6 +76,7 @@ def _services(config: Config, clock: Clock, store: SqlStore, models: ConfiguredM
         clock=clock,
         people=People(config.people, timezone=config.bot.timezone),
         store=store,
+        access=SqlAccess(store.database),
         blobs=FileBlobs(config.bot.data_dir / "blobs"),
         workspaces=workspaces,
         models=models,
