@@ -49,7 +49,7 @@ async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[A
     """Run everything until the block ends, then drain; ConfigError when something cannot start."""
     async with connected(config, clock) as services:
         channels = _channels(services)
-        health = Health(queries=services.store)
+        health = Health(listings=services.store)
         server = Server(health, channels.values(), max_body=config.bot.http.max_body)
         with _only_runner(services):
             port = await server.start(config.bot.http.host, config.bot.http.port)

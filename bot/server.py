@@ -24,7 +24,7 @@ from agent.errors import (
     StorageError,
 )
 from agent.ports.channels import Channel
-from agent.ports.store import Queries
+from agent.ports.listings import Listings
 
 log = structlog.get_logger()
 
@@ -49,7 +49,7 @@ _CODES = {401: "unauthorized", 413: "too_large", 422: "invalid", 429: "rate_limi
 class Health:
     """What the process says of itself; `down` holds the reason of each channel that could not start."""
 
-    queries: Queries
+    listings: Listings
     draining: bool = False
     down: dict[str, str] = field(default_factory=dict)
 
@@ -62,7 +62,7 @@ class Health:
 
     async def _ready(self, request: web.Request) -> web.Response:
         try:
-            await self.queries.tasks(limit=1)
+            await self.listings.tasks(limit=1)
         except StorageError as error:
             log.error("database_not_reached", reason=str(error))  # noqa: TRY400 - the reason says it all
             return self._said("the database does not answer")

@@ -7,12 +7,12 @@ from decimal import Decimal
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from agent.domain import Approval, Artifact, Task
+from agent.domain import Approval, Artifact
 from agent.errors import NotFound
 from storage.columns import Usd, UtcTime
 from storage.store import rows
 from storage.store.state import cards
-from storage.tables import UNDECIDED, approvals, artifacts, tasks, usage
+from storage.tables import UNDECIDED, approvals, artifacts, usage
 
 BY_ID = select(approvals).where(approvals.c.approval_id == bindparam("card"))
 BY_TOKEN = select(approvals).where(approvals.c.token == bindparam("card_token"))
@@ -43,15 +43,6 @@ def expired_approvals(connection: Connection, now: datetime) -> list[Approval]:
 
 def open_approvals(connection: Connection) -> list[Approval]:
     return cards(connection, UNDECIDED_CARDS, {})
-
-
-def newest_tasks(connection: Connection, limit: int, before: int | None, status: str | None) -> list[Task]:
-    query = select(*rows.TASK).order_by(tasks.c.task_id.desc()).limit(limit)
-    if before is not None:
-        query = query.where(tasks.c.task_id < before)
-    if status is not None:
-        query = query.where(tasks.c.status == status)
-    return [rows.task(row) for row in connection.execute(query)]
 
 
 def newest_artifacts(connection: Connection, task_id: int) -> list[Artifact]:

@@ -9,13 +9,14 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
-from agent.domain import Address, Approval, Artifact, Delivery, DeliveryStatus, Hook, IncomingMessage, Session, Task
+from agent.domain import Address, Approval, Artifact, Delivery, DeliveryStatus, Hook, IncomingMessage, Session
 from agent.ports.clock import Clock
 from agent.ports.store import Accepted, PastTask, Plan, RunKey, Step, TaskState
 from storage.database import Database, open_database
 from storage.doorbell import LocalDoorbell
 from storage.faults import Clash
 from storage.store import earlier, hooks, intake, lookups, outbox, queue, state, steps
+from storage.store.sql_listings import SqlListings
 
 LEASE_SECONDS = 30.0
 
@@ -26,8 +27,8 @@ async def open_store(url: str | Path, *, clock: Clock) -> SqlStore:
 
 
 @dataclass(frozen=True, slots=True)
-class SqlStore:
-    """Implements Store, Queries and Hooks."""
+class SqlStore(SqlListings):
+    """Implements Store, Queries, Listings and Hooks."""
 
     database: Database
     clock: Clock
@@ -132,9 +133,6 @@ class SqlStore:
         return await self.database.read(lambda connection: lookups.cost_usd(connection, task_id))
 
     # --- what people look at ---
-
-    async def tasks(self, *, limit: int = 50, before: int | None = None, status: str | None = None) -> list[Task]:
-        return await self.database.read(lambda connection: lookups.newest_tasks(connection, limit, before, status))
 
     async def open_approvals(self) -> list[Approval]:
         return await self.database.read(lookups.open_approvals)
