@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from agent import budget, history, progress, texts
@@ -17,6 +18,7 @@ from agent.errors import BudgetExceeded, ContextTooLong, ModelRefused, ModelUnav
 from agent.gate import Gate, assistant
 from agent.live import Live
 from agent.llm.call_text import calls_in
+from agent.people import People
 from agent.ports.channels import Progress
 from agent.ports.clock import Clock
 from agent.ports.models import ChatMessage, ModelProfile, Models, Restarted, TextDelta, Turn
@@ -51,10 +53,12 @@ class Loop:
     steps: int
     tools: Sequence[dict[str, Any]]
     budget: BudgetSettings
+    people: People
     system_prompt: Callable[[TaskState], Awaitable[str]]
 
     async def run(self, run: Run) -> None:
         """Work until the task is terminal or parked; every end is committed. LeaseLost passes through."""
+        run.on_write = partial(self._show, run)
         try:
             await self._work(run)
         except Stopped as stopped:
@@ -75,7 +79,6 @@ class Loop:
             if run.stop.is_set():
                 raise Stopped
             if await self.gate.settle(run) == "parked":
-                self._show(run)
                 return
             stop = progress.check(run.state.entries, self.gate.effects.progress, self.steps)
             if stop is not None:
@@ -157,6 +160,7 @@ class Loop:
                 self.budget,
                 member_usd=await self.store.spent_usd(since, task.requester),
                 total_usd=await self.store.spent_usd(since),
+                own_cap=self.people.budget_day_usd(task.requester),
             )
 
     # --- the end ---
@@ -183,11 +187,10 @@ class Loop:
         run.note(step)
         window = history.next_window(run.state, run.past, self._profile(run).context_tokens)
         await run.write(Step(window=window))
-        self._show(run)
 
     def _profile(self, run: Run) -> ModelProfile:
         return self.models.profile(run.state.task.model or run.state.session.model or self.model)
 
     def _show(self, run: Run, text: str = "") -> None:
         task = run.state.task
-        self.live.publish(Progress(task_id=task.task_id, status=task.status, text=text or task.answer or ""))
+        self.live.publish(Progress(task_id=task.task_id, status=task.status, text=text, entries=run.written))

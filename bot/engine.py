@@ -18,7 +18,6 @@ from agent.domain import UNATTENDED
 from agent.effects import Effects
 from agent.errors import StorageError
 from agent.gate import Gate
-from agent.live import Live
 from agent.loop import Loop
 from agent.memory import Memory
 from agent.outbox import Outbox
@@ -77,12 +76,13 @@ def _worker(services: Services, processes: ProcessPool) -> Worker:
         store=services.store,
         models=services.models,
         gate=Gate(effects=effects, powers=agent.policy),
-        live=Live(),
+        live=services.live,
         clock=services.clock,
         model=agent.model,
         steps=agent.steps,
         tools=[schema(tool) for tool in registry.values()],
         budget=agent.budget,
+        people=services.people,
         system_prompt=_system_prompt(services, skills),
     )
     settings = WorkerSettings(owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}", limit=agent.workers)
