@@ -15,11 +15,16 @@ from agent.outbox import Outbox
 from agent.ports.channels import Channel
 from agent.ports.clock import Clock
 from agent.worker import Worker
+from bot.api import access
 from bot.config import Config
 from bot.engine import running
+from bot.entrance.door import Door
+from bot.entrance.login import Login
+from bot.entrance.rules import Guarded
 from bot.server import Health, Server
 from bot.services import Services, connected
 from channels.callback import Callback
+from channels.console import Console
 from channels.outcomes import Outcomes
 from channels.webhook import Webhook, new_token, token_sha256
 from storage.runner_lock import RunnerLock
@@ -50,7 +55,8 @@ async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[A
     async with connected(config, clock) as services:
         channels = _channels(services)
         health = Health(listings=services.store)
-        server = Server(health, channels.values(), max_body=config.bot.http.max_body)
+        door = Door(services, _guarded(services))
+        server = Server(health, channels.values(), max_body=config.bot.http.max_body, door=door)
         with _only_runner(services):
             port = await server.start(config.bot.http.host, config.bot.http.port)
             try:
@@ -105,14 +111,21 @@ def _only_runner(services: Services) -> Iterator[None]:
 
 def _channels(services: Services) -> dict[str, Channel]:
     """Every channel that is enabled; a new one is a new entry here."""
-    settings = services.config.channels.webhook
+    settings = services.config.channels
     store, clock = services.store, services.clock
     outcomes = Outcomes(store, store, services.config.bot.http.public_url)
-    callback = Callback(store, outcomes, clock, allow_private=settings.allow_private_callbacks)
+    callback = Callback(store, outcomes, clock, allow_private=settings.webhook.allow_private_callbacks)
     channels: list[Channel] = [callback]
-    if settings.enabled:
+    if settings.console.enabled:
+        channels.append(Console())
+    if settings.webhook.enabled:
         channels.append(Webhook(services.inbox, store, outcomes, store.doorbell, services.blobs, clock))
     return {channel.name: channel for channel in channels}
+
+
+def _guarded(services: Services) -> list[Guarded]:
+    """Every route that is not a channel's, with its rule."""
+    return [*Login(services).routes()]
 
 
 async def _start(channels: Mapping[str, Channel], health: Health) -> None:
@@ -126,9 +139,11 @@ async def _start(channels: Mapping[str, Channel], health: Health) -> None:
 
 
 async def _greeting(services: Services, url: str) -> list[str]:
-    """A ready-made request to the demo hook, whose token is new at each start: only its hash is kept."""
+    """A login link for the operator, and a ready-made request to the demo hook, whose token is new at each start: only
+    its hash is kept."""
+    console = f"console: {url}{await access.login_path(services)}"
     if not services.config.channels.webhook.enabled:
-        return []
+        return [console]
     token = new_token()
     hook = await services.store.hook(DEMO_HOOK) or Hook(name=DEMO_HOOK, token_sha256="")
     await services.store.save_hook(replace(hook, token_sha256=token_sha256(token)))
@@ -140,4 +155,4 @@ async def _greeting(services: Services, url: str) -> list[str]:
         *("-H", "Content-Type: application/json"),
         *("-d", DEMO_REQUEST),
     ]
-    return [f"webhook: {shlex.join(command)}"]
+    return [console, f"webhook: {shlex.join(command)}"]

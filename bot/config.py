@@ -21,8 +21,10 @@ from agent.policy import PolicySettings
 from agent.progress import ProgressSettings
 from agent.zones import Zone
 from bot.config_file import explained, read_yaml
+from bot.entrance.proxies import TrustedProxy
 from bot.environment import YamlPath, load_dotenv, resolve
 from bot.logs import LogSettings
+from channels.console import ConsoleSettings
 from channels.webhook import WebhookSettings
 
 DEFAULT_MODEL = "demo"
@@ -54,11 +56,15 @@ Size = Annotated[int, BeforeValidator(_size), Field(gt=0)]
 
 
 class HttpSettings(Settings):
-    """Where the server listens; `public_url` is how others reach it. Port 0 takes a free one."""
+    """Where the server listens; `public_url` is how others reach it. Port 0 takes a free one.
+
+    `trusted_proxies`: addresses or ranges whose `X-Forwarded-*` headers are believed.
+    """
 
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
     public_url: Annotated[str, Field(pattern=r"^https?://[^\s?#]+$")] | None = None
+    trusted_proxies: tuple[TrustedProxy, ...] = ()
     max_body: Size = 2**20
 
 
@@ -103,6 +109,7 @@ class ChannelsSettings(Settings):
     """The ways in."""
 
     webhook: WebhookSettings = WebhookSettings()
+    console: ConsoleSettings = ConsoleSettings()
 
 
 class WorkspaceSettings(Settings):

@@ -1,4 +1,4 @@
-"""The one HTTP server: health, and whatever routes the channels bring along."""
+"""The one HTTP server: health, whatever routes the channels bring along, and the door to `/v1` and the pages."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from agent.errors import (
 )
 from agent.ports.channels import Channel
 from agent.ports.listings import Listings
+from bot.entrance.door import Door
+from bot.entrance.headers import secure
 
 log = structlog.get_logger()
 
@@ -79,11 +81,14 @@ class Health:
 class Server:
     """Listens until it is closed."""
 
-    def __init__(self, health: Health, channels: Iterable[Channel], *, max_body: int) -> None:
+    def __init__(self, health: Health, channels: Iterable[Channel], *, max_body: int, door: Door | None = None) -> None:
         app = web.Application(middlewares=[_errors_as_json], client_max_size=max_body)
+        app.on_response_prepare.append(secure)
         app.router.add_routes(health.routes())
         for channel in channels:
             app.router.add_routes(channel.routes())
+        if door is not None:
+            door.mount(app)
         self._runner = web.AppRunner(
             app, access_log=None, keepalive_timeout=KEEPALIVE_SECONDS, shutdown_timeout=ANSWER_SECONDS
         )
