@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from agent.approvals import Approvals
 from agent.inbox import TaskInbox
+from agent.live import Live
 from agent.llm.models import ConfiguredModels
 from agent.people import People
 from agent.ports.clock import Clock
+from agent.watch import Watch
 from bot.clock import SystemClock
 from bot.config import Config
 from storage.blobs import FileBlobs
@@ -33,6 +35,8 @@ class Services:
     models: ConfiguredModels
     inbox: TaskInbox
     approvals: Approvals
+    live: Live
+    watch: Watch
 
     @property
     def embedded(self) -> bool:
@@ -56,7 +60,11 @@ async def connected(config: Config, clock: Clock | None = None) -> AsyncIterator
     try:
         models = ConfiguredModels(config.agent.models, clock)
         try:
-            yield _services(config, clock, store, models)
+            services = _services(config, clock, store, models)
+            try:
+                yield services
+            finally:
+                await services.watch.close()
         finally:
             await models.close()
     finally:
@@ -71,6 +79,7 @@ def _services(config: Config, clock: Clock, store: SqlStore, models: ConfiguredM
         protected=config.protected,
     )
     inbox = TaskInbox(store=store, workspaces=workspaces)
+    live = Live()
     return Services(
         config=config,
         clock=clock,
@@ -82,4 +91,6 @@ def _services(config: Config, clock: Clock, store: SqlStore, models: ConfiguredM
         models=models,
         inbox=inbox,
         approvals=Approvals(store=store, inbox=inbox, clock=clock),
+        live=live,
+        watch=Watch(live, store),
     )
