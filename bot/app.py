@@ -125,7 +125,7 @@ def _channels(services: Services) -> dict[str, Channel]:
 
 def _guarded(services: Services) -> list[Guarded]:
     """Every route that is not a channel's, with its rule."""
-    return [*Login(services).routes()]
+    return [*Login(services).routes()] if services.config.channels.console.enabled else []
 
 
 async def _start(channels: Mapping[str, Channel], health: Health) -> None:
@@ -141,9 +141,10 @@ async def _start(channels: Mapping[str, Channel], health: Health) -> None:
 async def _greeting(services: Services, url: str) -> list[str]:
     """A login link for the operator, and a ready-made request to the demo hook, whose token is new at each start: only
     its hash is kept."""
-    console = f"console: {url}{await access.login_path(services)}"
-    if not services.config.channels.webhook.enabled:
-        return [console]
+    channels = services.config.channels
+    lines = [f"console: {url}{await access.login_path(services)}"] if channels.console.enabled else []
+    if not channels.webhook.enabled:
+        return lines
     token = new_token()
     hook = await services.store.hook(DEMO_HOOK) or Hook(name=DEMO_HOOK, token_sha256="")
     await services.store.save_hook(replace(hook, token_sha256=token_sha256(token)))
@@ -155,4 +156,4 @@ async def _greeting(services: Services, url: str) -> list[str]:
         *("-H", "Content-Type: application/json"),
         *("-d", DEMO_REQUEST),
     ]
-    return [console, f"webhook: {shlex.join(command)}"]
+    return [*lines, f"webhook: {shlex.join(command)}"]
