@@ -6,7 +6,7 @@ import asyncio
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
@@ -24,15 +24,11 @@ from agent.outbox import Outbox
 from agent.ports.channels import Channel
 from agent.ports.files import WorkspaceFiles
 from agent.ports.store import TaskState
-from agent.skills import BUILT_IN, SkillFolder, SkillSource
 from agent.tool import in_thread, schema
 from agent.worker import Worker, WorkerSettings
-from bot.config import Config
 from bot.services import Services
 from storage.retention import Retention, RetentionSettings
-from tools.processes import ProcessPool
 from tools.registry import build_tool_registry
-from tools.workspace.guard import Workspace
 
 log = structlog.get_logger()
 
@@ -45,8 +41,7 @@ async def running(services: Services, channels: Mapping[str, Channel]) -> AsyncI
     if services.embedded:
         # Nobody else runs here, so whatever is marked as running was left by a process that died.
         await services.store.requeue()
-    processes = ProcessPool()
-    worker = _worker(services, processes)
+    worker = _worker(services)
     outbox = Outbox(services.store, channels, services.clock)
     upkeep = asyncio.create_task(_keep_tidy(services), name="upkeep")
     worker.start()
@@ -58,13 +53,11 @@ async def running(services: Services, channels: Mapping[str, Channel]) -> AsyncI
         upkeep.cancel()
         await worker.drain(services.config.bot.grace_seconds)
         await outbox.stop()
-        await processes.close()
 
 
-def _worker(services: Services, processes: ProcessPool) -> Worker:
+def _worker(services: Services) -> Worker:
     agent = services.config.agent
-    skills = SkillSource(list(_skill_folders(services.config)))
-    registry = build_tool_registry(processes, skills)
+    registry = build_tool_registry(services.processes, services.skills)
     effects = Effects(
         registry=registry,
         workspaces=services.workspaces,
@@ -83,26 +76,20 @@ def _worker(services: Services, processes: ProcessPool) -> Worker:
         tools=[schema(tool) for tool in registry.values()],
         budget=agent.budget,
         people=services.people,
-        system_prompt=_system_prompt(services, skills),
+        system_prompt=_system_prompt(services),
     )
     settings = WorkerSettings(owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}", limit=agent.workers)
     return Worker(settings, store=services.store, loop=loop, approvals=services.approvals, clock=services.clock)
 
 
-def _skill_folders(config: Config) -> Iterator[SkillFolder]:
-    yield SkillFolder(label="built in", files=Workspace("built in", str(BUILT_IN)))
-    for path in config.skills.paths:
-        yield SkillFolder(label=str(path), files=Workspace(path.name, str(path)))
-
-
-def _system_prompt(services: Services, skills: SkillSource) -> Callable[[TaskState], Awaitable[str]]:
+def _system_prompt(services: Services) -> Callable[[TaskState], Awaitable[str]]:
     memory = Memory()
     zone = ZoneInfo(services.config.bot.timezone)
 
     def rendered(files: WorkspaceFiles, today: date, *, unattended: bool) -> str:
         return prompt.system(
             workspace=files.name,
-            skills=skills.catalogue(files).text,
+            skills=services.skills.catalogue(files).text,
             memory=memory.text(files, today),
             unattended=unattended,
         )

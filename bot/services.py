@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -12,13 +12,16 @@ from agent.live import Live
 from agent.llm.models import ConfiguredModels
 from agent.people import People
 from agent.ports.clock import Clock
+from agent.skills import BUILT_IN, SkillFolder, SkillSource
 from agent.watch import Watch
 from bot.clock import SystemClock
 from bot.config import Config
 from storage.blobs import FileBlobs
 from storage.store.access import SqlAccess
 from storage.store.sql import SqlStore, open_store
+from tools.processes import ProcessPool
 from tools.workspace.directory import WorkspaceDirectory
+from tools.workspace.guard import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +40,8 @@ class Services:
     approvals: Approvals
     live: Live
     watch: Watch
+    processes: ProcessPool
+    skills: SkillSource
 
     @property
     def embedded(self) -> bool:
@@ -65,6 +70,7 @@ async def connected(config: Config, clock: Clock | None = None) -> AsyncIterator
                 yield services
             finally:
                 await services.watch.close()
+                await services.processes.close()
         finally:
             await models.close()
     finally:
@@ -93,4 +99,12 @@ def _services(config: Config, clock: Clock, store: SqlStore, models: ConfiguredM
         approvals=Approvals(store=store, inbox=inbox, clock=clock),
         live=live,
         watch=Watch(live, store),
+        processes=ProcessPool(),
+        skills=SkillSource(list(_skill_folders(config))),
     )
+
+
+def _skill_folders(config: Config) -> Iterator[SkillFolder]:
+    yield SkillFolder(label="built in", files=Workspace("built in", str(BUILT_IN)))
+    for path in config.skills.paths:
+        yield SkillFolder(label=str(path), files=Workspace(path.name, str(path)))
