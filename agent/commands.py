@@ -95,7 +95,7 @@ class _Words:
 
     async def workspace(self, rest: str) -> Reply:
         if not rest:
-            return Reply(text=texts.workspaces(self._desk.workspaces(), self._desk.workspace))
+            return Reply(text=texts.workspaces(await self._desk.workspaces(), self._desk.workspace))
         return Reply(text=texts.workspace_chosen(rest), session_id=await self._desk.new_session(rest))
 
     async def approve(self, rest: str) -> Reply:
@@ -113,7 +113,7 @@ class _Words:
         return Reply(text=texts.pressed(card, verdict, items))
 
     async def whoami(self, rest: str) -> Reply:
-        return Reply(text=texts.whoami(self._desk.member, self._desk.workspaces()))
+        return Reply(text=texts.whoami(self._desk.member, await self._desk.workspaces()))
 
 
 WORDS: Mapping[str, Callable[[_Words, str], Awaitable[Reply]]] = {

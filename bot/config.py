@@ -151,6 +151,10 @@ class Config(Settings):
         """The model that tasks use, and its fallbacks."""
         return _reachable(self.agent.model, {name: model.fallback for name, model in self.agent.models.items()})
 
+    def models_to_choose(self) -> list[str]:
+        """The models that a conversation can be switched to: those whose `${NAME}` are all set."""
+        return [name for name, model in self.agent.models.items() if "${" not in _written(model)]
+
     def secrets(self) -> list[str]:
         """Every value that must not show up in a log."""
         keys = [model.api_key.get_secret_value() for model in self.agent.models.values() if model.api_key]
@@ -244,6 +248,11 @@ def _script(model: ModelSettings, absolute: Callable[[Path], Path]) -> ModelSett
     if model.provider != "scripted" or not model.model_id.endswith((".yaml", ".yml")):
         return model
     return model.model_copy(update={"model": f"scripted/{absolute(Path(model.model_id))}"})
+
+
+def _written(model: ModelSettings) -> str:
+    """What a reference to the environment may stand in."""
+    return f"{model.api_key.get_secret_value() if model.api_key else ''}{model.api_base or ''}"
 
 
 def _bad_references(config: Config) -> Iterator[str]:

@@ -92,7 +92,7 @@ class Desk(Protocol):
         """Answer this conversation's next requests with another model; NotFound."""
         ...
 
-    def workspaces(self) -> Sequence[str]:
+    async def workspaces(self) -> Sequence[str]:
         """The workspaces the member may use."""
         ...
 

@@ -112,8 +112,11 @@ class Listings(Protocol):
         """Make a session without a task; its id. Conflict when the address has one that is not archived."""
         ...
 
-    async def change_session(self, session_id: int, *, title: str | None = None, archived: bool | None = None) -> None:
-        """Rename a session, or put it away or back; NotFound, Conflict when its address has another one by now."""
+    async def change_session(
+        self, session_id: int, *, title: str | None = None, archived: bool | None = None, model: str | None = None
+    ) -> None:
+        """Rename a session, put it away or back, or give it a model; NotFound, Conflict when its address has another
+        one by now."""
         ...
 
     async def approvals(

@@ -120,8 +120,7 @@ def new_session(connection: Connection, address: Address, workspace: str, title:
     return session_id
 
 
-def change_session(connection: Connection, session_id: int, *, title: str | None, archived: bool | None) -> None:
-    wanted = {"title": title, "archived": archived}
+def change_session(connection: Connection, session_id: int, **wanted: str | bool | None) -> None:
     changes = {name: value for name, value in wanted.items() if value is not None}
     if changes and not connection.execute(THIS_SESSION.values(changes), {"of_session": session_id}).rowcount:
         raise NotFound(f"There is no session {session_id}.")

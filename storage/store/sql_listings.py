@@ -60,11 +60,12 @@ class SqlListings:
         except Clash:
             raise Conflict("This conversation has a session already.", code="session_exists") from None
 
-    async def change_session(self, session_id: int, *, title: str | None = None, archived: bool | None = None) -> None:
+    async def change_session(
+        self, session_id: int, *, title: str | None = None, archived: bool | None = None, model: str | None = None
+    ) -> None:
+        wanted = {"title": title, "archived": archived, "model": model}
         try:
-            await self.database.write(
-                lambda connection: listings.change_session(connection, session_id, title=title, archived=archived)
-            )
+            await self.database.write(lambda connection: listings.change_session(connection, session_id, **wanted))
         except Clash:
             raise Conflict(
                 "This conversation has a newer session; archive that one first.", code="session_exists"
