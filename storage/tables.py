@@ -14,9 +14,11 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    TextClause,
     UniqueConstraint,
     false,
     literal_column,
+    text,
 )
 
 from storage.columns import Id, Json, Prose, Usd, UtcTime
@@ -42,7 +44,9 @@ def _of_task() -> Column[int]:
     return Column("task_id", Id, ForeignKey("tasks.task_id", ondelete="CASCADE"), nullable=False)
 
 
-def _partial(name: str, *columns: Column[object], where: ColumnElement[bool], unique: bool = False) -> Index:
+def _partial(
+    name: str, *columns: Column[object], where: ColumnElement[bool] | TextClause, unique: bool = False
+) -> Index:
     return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
 
 
@@ -75,7 +79,7 @@ sessions = Table(
     Column("last_seq", Integer, nullable=False),
     sqlite_autoincrement=True,
 )
-LIVE = sessions.c.archived.is_(False)
+LIVE = text("archived IS false")
 _partial("uq_sessions_address", sessions.c.channel, sessions.c.conversation, sessions.c.thread, where=LIVE, unique=True)
 
 tasks = Table(

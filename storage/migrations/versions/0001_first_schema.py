@@ -10,16 +10,15 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    ColumnElement,
     ForeignKey,
-    FromClause,
     Index,
     Integer,
     MetaData,
     Table,
     Text,
     UniqueConstraint,
-    literal_column,
+    false,
+    text,
 )
 
 revision = "0001"
@@ -35,19 +34,12 @@ metadata = MetaData(
 )
 
 
-def status_in(table: FromClause, *statuses: str) -> ColumnElement[bool]:
-    """A condition that an engine recognises as a partial index's own: written out, not bound."""
-    if len(statuses) == 1:
-        return table.c.status == literal_column(f"'{statuses[0]}'")
-    return table.c.status.in_([literal_column(f"'{status}'") for status in statuses])
-
-
 def _of_task() -> Column[int]:
     return Column("task_id", Id, ForeignKey("tasks.task_id", ondelete="CASCADE"), nullable=False)
 
 
-def _partial(name: str, *columns: Column[object], where: ColumnElement[bool], unique: bool = False) -> Index:
-    return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
+def _partial(name: str, *columns: Column[object], where: str, unique: bool = False) -> Index:
+    return Index(name, *columns, unique=unique, sqlite_where=text(where), postgresql_where=text(where))
 
 
 received = Table(
@@ -71,14 +63,20 @@ sessions = Table(
     Column("workspace", Text, nullable=False),
     Column("title", Text, nullable=False, server_default=""),
     Column("model", Text),
-    Column("archived", Boolean, nullable=False, default=False),
+    Column("archived", Boolean, nullable=False, server_default=false()),
     Column("whole_from", Integer, nullable=False, server_default="1"),
     Column("summary_from", Integer, nullable=False, server_default="1"),
     Column("last_seq", Integer, nullable=False),
     sqlite_autoincrement=True,
 )
-LIVE = sessions.c.archived.is_(False)
-_partial("uq_sessions_address", sessions.c.channel, sessions.c.conversation, sessions.c.thread, where=LIVE, unique=True)
+_partial(
+    "uq_sessions_address",
+    sessions.c.channel,
+    sessions.c.conversation,
+    sessions.c.thread,
+    where="archived IS false",
+    unique=True,
+)
 
 tasks = Table(
     "tasks",
@@ -101,7 +99,7 @@ tasks = Table(
     Column("crashes", Integer, nullable=False, server_default="0"),
     Column("entries", Integer, nullable=False, server_default="0"),
     Column("entries_at_crash", Integer),
-    Column("cancel_requested", Boolean, nullable=False, default=False),
+    Column("cancel_requested", Boolean, nullable=False, server_default=false()),
     Column("follow_up_of", BigInteger),
     Column("model", Text),
     Column("error_code", Text),
@@ -111,14 +109,10 @@ tasks = Table(
     UniqueConstraint("session_id", "seq"),
     sqlite_autoincrement=True,
 )
-QUEUED = status_in(tasks, "queued")
-RUNNING = status_in(tasks, "running")
-OPEN = status_in(tasks, "queued", "running", "waiting_approval")
-_active = status_in(tasks, "running", "waiting_approval")
-_partial("uq_tasks_active", tasks.c.session_id, where=_active, unique=True)
-_partial("ix_tasks_open", tasks.c.session_id, tasks.c.seq, where=OPEN)
-_partial("ix_tasks_queued", tasks.c.task_id, where=QUEUED)
-_partial("ix_tasks_running", tasks.c.lease_until, where=RUNNING)
+_partial("uq_tasks_active", tasks.c.session_id, where="status IN ('running', 'waiting_approval')", unique=True)
+_partial("ix_tasks_open", tasks.c.session_id, tasks.c.seq, where="status IN ('queued', 'running', 'waiting_approval')")
+_partial("ix_tasks_queued", tasks.c.task_id, where="status = 'queued'")
+_partial("ix_tasks_running", tasks.c.lease_until, where="status = 'running'")
 
 journal = Table(
     "journal",
@@ -172,8 +166,7 @@ approvals = Table(
     Index(None, "task_id"),
     sqlite_autoincrement=True,
 )
-UNDECIDED = status_in(approvals, "open")
-_partial("ix_approvals_open", approvals.c.expires_at, where=UNDECIDED)
+_partial("ix_approvals_open", approvals.c.expires_at, where="status = 'open'")
 
 artifacts = Table(
     "artifacts",
@@ -214,16 +207,15 @@ deliveries = Table(
     Column("sent_as", Text),
     sqlite_autoincrement=True,
 )
-PENDING = status_in(deliveries, "pending")
 _partial(
     "ix_deliveries_pending",
     deliveries.c.channel,
     deliveries.c.conversation,
     deliveries.c.thread,
     deliveries.c.delivery_id,
-    where=PENDING,
+    where="status = 'pending'",
 )
-_partial("ix_deliveries_card", deliveries.c.approval_id, where=deliveries.c.approval_id.is_not(None))
+_partial("ix_deliveries_card", deliveries.c.approval_id, where="approval_id IS NOT NULL")
 
 usage = Table(
     "usage",
