@@ -16,6 +16,7 @@ from agent.ports.channels import Channel
 from agent.ports.clock import Clock
 from agent.worker import Worker
 from bot.api import access
+from bot.api.routes import Api
 from bot.config import Config
 from bot.engine import running
 from bot.entrance.door import Door
@@ -55,7 +56,8 @@ async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[A
     async with connected(config, clock) as services:
         channels = _channels(services)
         health = Health(listings=services.store)
-        door = Door(services, _guarded(services))
+        api = Api(services)
+        door = Door(services, _guarded(services, api))
         server = Server(health, channels.values(), max_body=config.bot.http.max_body, door=door)
         with _only_runner(services):
             port = await server.start(config.bot.http.host, config.bot.http.port)
@@ -71,6 +73,7 @@ async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[A
             finally:
                 for channel in channels.values():
                     await channel.stop()
+                api.close()
                 await server.close()
 
 
@@ -123,9 +126,10 @@ def _channels(services: Services) -> dict[str, Channel]:
     return {channel.name: channel for channel in channels}
 
 
-def _guarded(services: Services) -> list[Guarded]:
+def _guarded(services: Services, api: Api) -> list[Guarded]:
     """Every route that is not a channel's, with its rule."""
-    return [*Login(services).routes()] if services.config.channels.console.enabled else []
+    console = Login(services).routes() if services.config.channels.console.enabled else ()
+    return [*api.routes(), *console]
 
 
 async def _start(channels: Mapping[str, Channel], health: Health) -> None:

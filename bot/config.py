@@ -58,7 +58,8 @@ Size = Annotated[int, BeforeValidator(_size), Field(gt=0)]
 class HttpSettings(Settings):
     """Where the server listens; `public_url` is how others reach it. Port 0 takes a free one.
 
-    `trusted_proxies`: addresses or ranges whose `X-Forwarded-*` headers are believed.
+    `trusted_proxies`: addresses or ranges whose `X-Forwarded-*` headers are believed. `max_upload`: of one file that a
+    person brings along; `max_body`: of every other request.
     """
 
     host: str = "127.0.0.1"
@@ -66,6 +67,7 @@ class HttpSettings(Settings):
     public_url: Annotated[str, Field(pattern=r"^https?://[^\s?#]+$")] | None = None
     trusted_proxies: tuple[TrustedProxy, ...] = ()
     max_body: Size = 2**20
+    max_upload: Size = 50 * 2**20
 
 
 class BotSettings(Settings):

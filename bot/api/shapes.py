@@ -73,17 +73,18 @@ Moment = Annotated[
 """A time, written with its offset: 2026-03-02T09:00:00+00:00."""
 Text = Annotated[str, AfterValidator(_storable)]
 Id = Annotated[int, Field(ge=1, le=MAX_ID)]
-Whole = Annotated[int, BeforeValidator(_whole)]
 YesOrNo = Annotated[bool, BeforeValidator(_yes_or_no)]
-PageSize = Annotated[Whole, Field(ge=1, le=100)]
-BeforeId = Annotated[Whole, Field(ge=1, le=MAX_ID)]
+PageSize = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
+WrittenId = Annotated[int, Field(ge=1, le=MAX_ID), BeforeValidator(_whole)]
+Seq = Annotated[int, Field(ge=0, le=MAX_ID), BeforeValidator(_whole)]
+"""A place in a journal; 0 is before its first row."""
 
 
 class Page(Parameters):
     """Which part of a list: `before` is the `next` of the page before."""
 
     page_size: PageSize = PAGE_SIZE
-    before: BeforeId | None = None
+    before: WrittenId | None = None
 
 
 class Problem(Shown):

@@ -18,7 +18,7 @@ from agent.ports.store import TaskState
 from bot.api.approvals import ApprovalView, approval_view
 from bot.api.artifacts import ArtifactView, artifact_view
 from bot.api.sessions import new_thread, visible_session
-from bot.api.shapes import PAGE_SIZE, BeforeId, Body, Id, Moment, Page, Parameters, Shown, Text, next_page
+from bot.api.shapes import PAGE_SIZE, Body, Id, Moment, Page, Parameters, Shown, Text, WrittenId, next_page
 from bot.api.viewer import Viewer, console_of
 from bot.api.workspaces import chosen_workspace
 from bot.services import Services
@@ -78,7 +78,7 @@ class TaskFilter(Parameters):
 
     status: TaskStatus | None = None
     workspace: Text | None = None
-    session_id: BeforeId | None = None
+    session_id: WrittenId | None = None
     origin: Origin | None = None
     requester: Text | None = None
 
