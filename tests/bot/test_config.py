@@ -29,7 +29,7 @@ def test_the_shipped_file_starts_as_it_is() -> None:
     config = load_config(ROOT / "config.yaml", {})
     assert config.models_in_use() == ["demo"]
     assert config.workspaces["demo"].path == ROOT / "demo-workspace"
-    assert config.workspaces["demo"].channels == ("cli:*", "webhook:demo")
+    assert config.workspaces["demo"].channels == ("console:*", "webhook:demo", "cli:*")
     assert config.bot.data_dir == ROOT / "data"
 
 
