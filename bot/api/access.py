@@ -132,8 +132,11 @@ async def linked_member(services: Services, secret: str, client: str) -> Member:
     raise Conflict(_REFUSALS[reason], code=f"link_{reason}")
 
 
-async def log_in(services: Services, secret: str, client: str) -> str:
-    """Use a login link up; the secret for the browser's cookie. Errors as of `linked_member`."""
+async def log_in(services: Services, secret: str, client: str, *, replaces: str = "") -> str:
+    """Use a login link up; the secret for the browser's cookie. Errors as of `linked_member`.
+
+    The session of the cookie that the browser `replaces` ends.
+    """
     member = await linked_member(services, secret, client)
     now, cookie = services.clock.now(), secrets.token_urlsafe(32)
     session = NewBrowserSession(
@@ -146,6 +149,8 @@ async def log_in(services: Services, secret: str, client: str) -> str:
     row = NewAudit(at=now, who=member.name, what="login", way="console", client=client)
     if not await services.access.log_in(_sha256(secret), session, row):
         raise Conflict(_REFUSALS["used"], code="link_used")
+    if replaced := await services.access.browser_session(_sha256(replaces)):
+        await services.access.log_out(replaced.browser_id, replace(row, who=replaced.member, what="logout"))
     await services.access.remove_browser_sessions(now - IDLE)
     return cookie
 

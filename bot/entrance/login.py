@@ -8,7 +8,7 @@ from aiohttp import web
 
 from agent.errors import BadInput, NotFound
 from bot.api import access
-from bot.entrance.door import ARRIVAL, BROWSER, LOGIN, check_origin, set_cookie
+from bot.entrance.door import ARRIVAL, BROWSER, LOGIN, check_origin, cookie_name, set_cookie
 from bot.entrance.rules import Guarded, Rule
 from bot.services import Services
 
@@ -45,7 +45,8 @@ class Login:
         arrival = request[ARRIVAL]
         check_origin(request, arrival)
         try:
-            secret = await access.log_in(self._services, request.match_info["secret"], arrival.client)
+            link, old = request.match_info["secret"], request.cookies.get(cookie_name(arrival), "")
+            secret = await access.log_in(self._services, link, arrival.client, replaces=old)
         except BadInput as error:
             return _refused(error)
         response = web.Response(status=303, headers={"Location": "/"})

@@ -126,6 +126,16 @@ async def test_log_out_ends_the_session(house: House) -> None:
     assert [act[:2] for act in await house.acts()] == [("Ann", "login"), ("Ann", "logout")]
 
 
+async def test_a_new_login_ends_the_old_one(house: House) -> None:
+    """A copy of the cookie that the browser had before lets nobody in any more."""
+    browser, copy = await house.browser("Ann"), house.visitor()
+    copy.jar = dict(browser.jar)
+    await browser.sign_in(await house.link("Bob"))
+    assert (await browser.get("/page")).json["name"] == "Bob"
+    assert (await copy.get("/page")).status == 303
+    assert [act[:2] for act in await house.acts()] == [("Ann", "login"), ("Bob", "login"), ("Ann", "logout")]
+
+
 async def test_a_browser_that_was_away_for_a_month_logs_in_again(house: House) -> None:
     """One that comes by stays."""
     regular, absent = await house.browser(), await house.browser()
