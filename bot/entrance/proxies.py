@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Annotated, Any
@@ -97,7 +97,7 @@ def _values(request: web.BaseRequest, header: str) -> list[str]:
     return [part.strip() for value in request.headers.getall(header, ()) for part in value.split(",") if part.strip()]
 
 
-def _last(request: web.BaseRequest, header: str, fits: Any) -> str | None:
+def _last(request: web.BaseRequest, header: str, fits: Callable[[str], bool]) -> str | None:
     """The value that the nearest proxy wrote, when it makes sense."""
     values = _values(request, header)
     return values[-1] if values and fits(values[-1]) else None
