@@ -64,7 +64,7 @@ class Decision(Body):
     """A verdict on a card, or on the items named by their numbers. `outcome`: for a card that asks what happened."""
 
     verdict: Verdict
-    items: Annotated[list[Annotated[int, Field(ge=1, le=1_000)]], Field(max_length=1_000, default_factory=list)]
+    items: list[Annotated[int, Field(ge=1, le=1_000)]] = Field(default_factory=list, max_length=1_000)
     reason: Annotated[Text, Field(max_length=MAX_REASON)] = ""
     outcome: Outcome | None = None
 

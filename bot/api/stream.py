@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from aiohttp import web
@@ -38,9 +38,6 @@ class Streams:
         self._quiet_seconds = quiet_seconds
         self._open: set[asyncio.Task[object]] = set()
 
-    def __len__(self) -> int:
-        return len(self._open)
-
     async def run(self, call: Call) -> web.StreamResponse:
         """Write events until the task has ended or the follower has gone.
 
@@ -53,15 +50,15 @@ class Streams:
         if call.headers.last is not None and not news:
             return web.Response(status=204)
         events = follow(call.services, call.viewer, task.task_id, after, quiet_seconds=self._quiet_seconds)
-        async with aclosing(events):
-            return await self._written(call.request, events)
+        return await self.write(call.request, _texts(events))
 
     def close(self) -> None:
         """End all streams; whoever follows comes back to the next process."""
         for stream in self._open:
             stream.cancel()
 
-    async def _written(self, request: web.Request, events: AsyncIterator[Event]) -> web.StreamResponse:
+    async def write(self, request: web.Request, texts: AsyncGenerator[str, None]) -> web.StreamResponse:
+        """Write the texts of events until there are no more, the follower has gone or the server ends."""
         response = web.StreamResponse(headers=_HEADERS)
         stream = asyncio.current_task()
         assert stream is not None  # noqa: S101 - a handler always runs in a task
@@ -69,14 +66,21 @@ class Streams:
         try:
             await response.prepare(request)
             await response.write(f"retry: {RETRY_MILLISECONDS}\n\n".encode())
-            async for event in events:
-                await response.write(as_text(event).encode())
+            async with aclosing(texts):
+                async for text in texts:
+                    await response.write(text.encode())
             await response.write_eof()
         except ConnectionResetError:
             pass  # nobody listens any more
         finally:
             self._open.discard(stream)
         return response
+
+
+async def _texts(events: AsyncGenerator[Event, None]) -> AsyncGenerator[str, None]:
+    async with aclosing(events):
+        async for event in events:
+            yield as_text(event)
 
 
 def as_text(event: Event) -> str:

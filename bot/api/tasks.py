@@ -93,7 +93,7 @@ class NewTask(Body):
     text: Annotated[Text, Field(min_length=1, max_length=TEXT_LIMIT)]
     session_id: Id | None = None
     workspace: Text | None = None
-    files: Annotated[list[SentFile], Field(default_factory=list)]
+    files: list[SentFile] = Field(default_factory=list)
 
 
 def task_row(task: Task) -> TaskRow:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import reduce
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, AwareDatetime
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 
 from agent.errors import BadInput
 from agent.ports.listings import UsageSelection, UsageSum
@@ -23,6 +24,7 @@ LONGEST = timedelta(days=400)
 """Tasks and their usage are kept for half a year by default."""
 By = Literal["day", "model", "member"]
 _NOTHING = UsageSum(calls=0, input_tokens=0, output_tokens=0, cached_tokens=0, cost_usd=Decimal(0), unpriced=0)
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]")
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
@@ -33,7 +35,14 @@ def _countable(moment: datetime) -> datetime:
     return moment
 
 
-When = Annotated[AwareDatetime, AfterValidator(_countable)]
+def _written(value: Any) -> Any:
+    """A bare number would be read as seconds since 1970."""
+    if isinstance(value, str) and not _TIME.match(value):
+        raise ValueError("write a time like 2026-03-02T09:00:00+01:00")
+    return value
+
+
+When = Annotated[AwareDatetime, BeforeValidator(_written), AfterValidator(_countable)]
 
 
 class UsageLine(Shown):
