@@ -17,6 +17,7 @@ from agent.ports.clock import Clock
 from agent.worker import Worker
 from bot.api import access
 from bot.api.routes import Api
+from bot.api.stream import Streams
 from bot.config import Config
 from bot.engine import running
 from bot.entrance.door import Door
@@ -24,6 +25,7 @@ from bot.entrance.login import Login
 from bot.entrance.rules import Guarded
 from bot.server import Health, Server
 from bot.services import Services, connected
+from bot.web.pages import Pages
 from channels.callback import Callback
 from channels.console import Console
 from channels.outcomes import Outcomes
@@ -56,9 +58,11 @@ async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[A
     async with connected(config, clock) as services:
         channels = _channels(services)
         health = Health(listings=services.store)
-        api = Api(services)
-        door = Door(services, _guarded(services, api))
-        server = Server(health, channels.values(), max_body=config.bot.http.max_body, door=door)
+        streams = Streams()
+        api, pages = Api(services, streams), _pages(services, streams)
+        door = Door(services, _guarded(services, api, pages))
+        around = [pages.middleware()] if pages else []
+        server = Server(health, channels.values(), max_body=config.bot.http.max_body, door=door, around=around)
         with _only_runner(services):
             port = await server.start(config.bot.http.host, config.bot.http.port)
             try:
@@ -126,10 +130,14 @@ def _channels(services: Services) -> dict[str, Channel]:
     return {channel.name: channel for channel in channels}
 
 
-def _guarded(services: Services, api: Api) -> list[Guarded]:
+def _pages(services: Services, streams: Streams) -> Pages | None:
+    """What people see in a browser, if they are to see anything."""
+    return Pages(services, streams) if services.config.channels.console.enabled else None
+
+
+def _guarded(services: Services, api: Api, pages: Pages | None) -> list[Guarded]:
     """Every route that is not a channel's, with its rule."""
-    console = Login(services).routes() if services.config.channels.console.enabled else ()
-    return [*api.routes(), *console]
+    return [*api.routes(), *((*Login(services).routes(), *pages.routes()) if pages else ())]
 
 
 async def _start(channels: Mapping[str, Channel], health: Health) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import structlog
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 from agent.errors import (
     BadInput,
@@ -79,10 +80,18 @@ class Health:
 
 
 class Server:
-    """Listens until it is closed."""
+    """Listens until it is closed. `around` are middlewares outside of the one that answers errors as JSON."""
 
-    def __init__(self, health: Health, channels: Iterable[Channel], *, max_body: int, door: Door | None = None) -> None:
-        app = web.Application(middlewares=[_errors_as_json], client_max_size=max_body)
+    def __init__(
+        self,
+        health: Health,
+        channels: Iterable[Channel],
+        *,
+        max_body: int,
+        door: Door | None = None,
+        around: Sequence[Middleware] = (),
+    ) -> None:
+        app = web.Application(middlewares=[*around, _errors_as_json], client_max_size=max_body)
         app.on_response_prepare.append(secure)
         app.router.add_routes(health.routes())
         for channel in channels:

@@ -66,12 +66,15 @@ def _refused(error: BadInput) -> web.Response:
 
 
 def _page(title: str, *sentences: str, button: str = "", status: int = 200) -> web.Response:
-    form = f'<form method="post"><button type="submit" autofocus>{escape(button)}</button></form>' if button else ""
+    form = f'<form method="post"><button class="primary" type="submit" autofocus>{escape(button)}</button></form>' if button else ""
     body = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
     html = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)} · Signoff</title></head>"
-        f"<body><main><h1>{escape(title)}</h1>{body}{form}</main></body></html>"
+        '<meta name="color-scheme" content="light dark"><link rel="icon" href="/static/icon.svg" type="image/svg+xml">'
+        f'<title>{escape(title)} · Signoff</title><link rel="stylesheet" href="/static/app.css"></head>'
+        '<body><main class="lone"><div class="sheet"><span class="brand">'
+        '<img src="/static/icon.svg" alt="" width="28" height="28">Signoff</span>'
+        f"<h1>{escape(title)}</h1>{body}{form}</div></main></body></html>"
     )
     return web.Response(status=status, text=html, content_type="text/html", headers={"Cache-Control": "no-store"})
