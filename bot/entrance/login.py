@@ -66,7 +66,8 @@ def _refused(error: BadInput) -> web.Response:
 
 
 def _page(title: str, *sentences: str, button: str = "", status: int = 200) -> web.Response:
-    form = f'<form method="post"><button class="primary" type="submit" autofocus>{escape(button)}</button></form>' if button else ""
+    press = f'<button class="primary" type="submit" autofocus>{escape(button)}</button>'
+    form = f'<form method="post">{press}</form>' if button else ""
     body = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
     html = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
