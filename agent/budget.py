@@ -37,12 +37,19 @@ def check_task(settings: BudgetSettings, *, tokens: int, usd: Decimal) -> None:
         )
 
 
-def check_day(settings: BudgetSettings, *, member_usd: Decimal, total_usd: Decimal) -> None:
-    """BudgetExceeded when the requester, or everybody together, used the share of the day (UTC)."""
-    if member_usd >= settings.member_day_usd:
+def check_day(
+    settings: BudgetSettings, *, member_usd: Decimal, total_usd: Decimal, own_cap: Decimal | None = None
+) -> None:
+    """BudgetExceeded when the requester, or everybody together, used the share of the day (UTC).
+
+    `own_cap` is the requester's own `budget_day_usd`, which holds instead of everybody's.
+    """
+    cap = settings.member_day_usd if own_cap is None else own_cap
+    if member_usd >= cap:
+        key = "`agent.budget.member_day_usd` allows" if own_cap is None else "your `budget_day_usd` in `people` allows"
         raise BudgetExceeded(
-            f"your tasks of today cost {_usd(member_usd)} and `agent.budget.member_day_usd` allows "
-            f"{_usd(settings.member_day_usd)}. Go on tomorrow (UTC), or have an admin raise the cap."
+            f"your tasks of today cost {_usd(member_usd)} and {key} {_usd(cap)}. "
+            "Go on tomorrow (UTC), or have an admin raise the cap."
         )
     if total_usd >= settings.total_day_usd:
         raise BudgetExceeded(

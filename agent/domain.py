@@ -28,7 +28,7 @@ Outcome = Literal["happened", "again", "skip"]
 """What a person says about a call whose effect is unknown: it took place, run it once more, or leave it."""
 
 EntryKind = Literal["user", "assistant", "tool", "status", "decision", "artifact"]
-COLLECTED: frozenset[str] = frozenset({"webhook", "cli"})
+COLLECTED: frozenset[str] = frozenset({"console", "webhook", "cli"})
 """Channels whose answers are fetched from the rows by whoever asked: a delivery to them is `sent` as it is written."""
 
 DeliveryKind = Literal["reply", "approval", "settle", "notice", "file"]

@@ -4,56 +4,65 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
-from agent.domain import TERMINAL
 from agent.ports.channels import Progress
 
 
-class Live:
-    """Hands the progress of running tasks to whoever follows them; a slow follower sees only the newest."""
+class Follower:
+    """Somebody who looks at one task; one who is slow gets the newest of everything, and no more."""
 
     def __init__(self) -> None:
-        self._followers: defaultdict[int, set[asyncio.Queue[Progress]]] = defaultdict(set)
-        self._ends: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
+        self._newest: Progress | None = None
+        self._told = asyncio.Event()
+
+    def tell(self, progress: Progress) -> None:
+        """Progress without text says nothing about the text."""
+        unread = self._newest.text if self._newest else ""
+        self._newest = replace(progress, text=progress.text or unread)
+        self._told.set()
+
+    async def next(self, seconds: float) -> Progress | None:
+        """What happened since the last call, as soon as there is any; None after so many seconds without."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._told.wait()
+        except TimeoutError:
+            return None
+        self._told.clear()
+        newest, self._newest = self._newest, None
+        return newest
+
+
+class Live:
+    """Hands the progress of tasks to whoever follows them."""
+
+    def __init__(self) -> None:
+        self._followers: defaultdict[int, set[Follower]] = defaultdict(set)
 
     def followed(self, task_id: int) -> bool:
         """Whether anybody looks, so that nobody renders progress for nobody."""
         return task_id in self._followers
 
+    def tasks(self) -> list[int]:
+        """The tasks that somebody looks at."""
+        return list(self._followers)
+
     def publish(self, progress: Progress) -> None:
         """Show progress to the followers of its task."""
-        for queue in self._followers.get(progress.task_id, ()):
-            if queue.full():
-                queue.get_nowait()
-            queue.put_nowait(progress)
-        if progress.status in TERMINAL and progress.task_id in self._ends:
-            self._ends[progress.task_id].set()
+        for follower in self._followers.get(progress.task_id, ()):
+            follower.tell(progress)
 
-    async def follow(self, task_id: int) -> AsyncGenerator[Progress, None]:
-        """The progress of a task from now on; ends with its terminal state."""
-        queue: asyncio.Queue[Progress] = asyncio.Queue(maxsize=1)
-        self._followers[task_id].add(queue)
+    @contextmanager
+    def follow(self, task_id: int) -> Iterator[Follower]:
+        """The progress of a task from now on."""
+        follower = Follower()
+        self._followers[task_id].add(follower)
         try:
-            while True:
-                progress = await queue.get()
-                yield progress
-                if progress.status in TERMINAL:
-                    return
+            yield follower
         finally:
-            self._followers[task_id].discard(queue)
+            self._followers[task_id].discard(follower)
             if not self._followers[task_id]:
                 del self._followers[task_id]
-
-    async def ended(self, task_id: int, seconds: float) -> bool:
-        """Wait at most `seconds` for the task's end to be published in this process."""
-        end = self._ends[task_id]
-        try:
-            async with asyncio.timeout(seconds):
-                await end.wait()
-        except TimeoutError:
-            return False
-        finally:
-            if self._ends.get(task_id) is end:
-                del self._ends[task_id]
-        return True

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from agent import budget, history, progress, texts
@@ -17,6 +18,7 @@ from agent.errors import BudgetExceeded, ContextTooLong, ModelRefused, ModelUnav
 from agent.gate import Gate, assistant
 from agent.live import Live
 from agent.llm.call_text import calls_in
+from agent.people import People
 from agent.ports.channels import Progress
 from agent.ports.clock import Clock
 from agent.ports.models import ChatMessage, ModelProfile, Models, Restarted, TextDelta, Turn
@@ -53,10 +55,12 @@ class Loop:
     steps: int
     tools: Sequence[dict[str, Any]]
     budget: BudgetSettings
+    people: People
     system_prompt: Callable[[TaskState], Awaitable[str]]
 
     async def run(self, run: Run) -> None:
         """Work until the task is terminal or parked; every end is committed. LeaseLost passes through."""
+        run.on_write = partial(self._show, run)
         try:
             await self._work(run)
         except Stopped as stopped:
@@ -79,7 +83,6 @@ class Loop:
             if run.stop.is_set():
                 raise Stopped
             if await self.gate.settle(run) == "parked":
-                self._show(run)
                 return
             stop = progress.check(run.state.entries, self.gate.effects.progress, self.steps)
             if stop is not None:
@@ -164,6 +167,7 @@ class Loop:
                 self.budget,
                 member_usd=await self.store.spent_usd(since, task.requester),
                 total_usd=await self.store.spent_usd(since),
+                own_cap=self.people.budget_day_usd(task.requester),
             )
 
     # --- the end ---
@@ -189,7 +193,6 @@ class Loop:
         """Commit the end of the task, and with it what of this session the next request will read."""
         run.note(step)
         await run.write(Step(window=self._window(run)))
-        self._show(run)
 
     def _window(self, run: Run) -> tuple[int, int] | None:
         try:
@@ -202,4 +205,4 @@ class Loop:
 
     def _show(self, run: Run, text: str = "") -> None:
         task = run.state.task
-        self.live.publish(Progress(task_id=task.task_id, status=task.status, text=text or task.answer or ""))
+        self.live.publish(Progress(task_id=task.task_id, status=task.status, text=text, entries=run.written))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -32,7 +32,10 @@ class Stopped(BaseException):
 
 
 class Run:
-    """The rows of a claimed task. `note` gathers what need not be durable at once; `write` commits it all."""
+    """The rows of a claimed task. `note` gathers what need not be durable at once; `write` commits it all.
+
+    `written` counts the rows of the journal that are committed; `on_write` is called after each commit.
+    """
 
     def __init__(self, store: Store, state: TaskState, past: list[PastTask], owner: str) -> None:
         self._store = store
@@ -41,6 +44,8 @@ class Run:
         self.past = past
         self.key = RunKey(task_id=state.task.task_id, owner=owner, epoch=state.task.epoch)
         self.stop = asyncio.Event()
+        self.written = len(state.entries)
+        self.on_write: Callable[[], None] = lambda: None
 
     @property
     def state(self) -> TaskState:
@@ -83,6 +88,8 @@ class Run:
         except StopRequested:
             self._state, self._noted = before, noted
             raise Stopped from None
+        self.written = len(self._state.entries)
+        self.on_write()
 
     async def interruptible(self, work: Coroutine[Any, Any, T]) -> T:
         """Await work until it ends or a person asks to stop; then it is cancelled and waited for: Stopped."""

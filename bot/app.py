@@ -15,11 +15,19 @@ from agent.outbox import Outbox
 from agent.ports.channels import Channel
 from agent.ports.clock import Clock
 from agent.worker import Worker
+from bot.api import access
+from bot.api.routes import Api
+from bot.api.stream import Streams
 from bot.config import Config
 from bot.engine import running
+from bot.entrance.door import Door
+from bot.entrance.login import Login
+from bot.entrance.rules import Guarded
 from bot.server import Health, Server
 from bot.services import Services, connected
+from bot.web.pages import Pages
 from channels.callback import Callback
+from channels.console import Console
 from channels.outcomes import Outcomes
 from channels.webhook import Webhook, new_token, token_sha256
 from storage.runner_lock import RunnerLock
@@ -52,8 +60,12 @@ async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[A
     """Run everything until the block ends, then drain; ConfigError when something cannot start."""
     async with connected(config, clock) as services:
         channels = _channels(services)
-        health = Health(queries=services.store)
-        server = Server(health, channels.values(), max_body=config.bot.http.max_body)
+        health = Health(listings=services.store)
+        streams = Streams()
+        api, pages = Api(services, streams), _pages(services, streams)
+        door = Door(services, _guarded(services, api, pages))
+        around = [pages.middleware()] if pages else []
+        server = Server(health, channels.values(), max_body=config.bot.http.max_body, door=door, around=around)
         with _only_runner(services):
             port = await server.start(config.bot.http.host, config.bot.http.port)
             try:
@@ -69,6 +81,7 @@ async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[A
             finally:
                 for channel in channels.values():
                     await channel.stop()
+                api.close()
                 await server.close()
 
 
@@ -109,14 +122,26 @@ def _only_runner(services: Services) -> Iterator[None]:
 
 def _channels(services: Services) -> dict[str, Channel]:
     """Every channel that is enabled; a new one is a new entry here."""
-    settings = services.config.channels.webhook
+    settings = services.config.channels
     store, clock = services.store, services.clock
     outcomes = Outcomes(store, services.config.bot.http.public_url)
-    callback = Callback(store, outcomes, clock, allow_private=settings.allow_private_callbacks)
+    callback = Callback(store, outcomes, clock, allow_private=settings.webhook.allow_private_callbacks)
     channels: list[Channel] = [callback]
-    if settings.enabled:
+    if settings.console.enabled:
+        channels.append(Console())
+    if settings.webhook.enabled:
         channels.append(Webhook(services.inbox, store, outcomes, store.doorbell, services.blobs, clock))
     return {channel.name: channel for channel in channels}
+
+
+def _pages(services: Services, streams: Streams) -> Pages | None:
+    """What people see in a browser, if they are to see anything."""
+    return Pages(services, streams) if services.config.channels.console.enabled else None
+
+
+def _guarded(services: Services, api: Api, pages: Pages | None) -> list[Guarded]:
+    """Every route that is not a channel's, with its rule."""
+    return [*api.routes(), *((*Login(services).routes(), *pages.routes()) if pages else ())]
 
 
 async def _start(channels: Mapping[str, Channel], health: Health) -> None:
@@ -130,9 +155,12 @@ async def _start(channels: Mapping[str, Channel], health: Health) -> None:
 
 
 async def _greeting(services: Services, url: str) -> list[str]:
-    """A ready-made request to the demo hook, whose token is new at each start: only its hash is kept."""
-    if not services.config.channels.webhook.enabled:
-        return []
+    """A login link for the operator, and a ready-made request to the demo hook, whose token is new at each start: only
+    its hash is kept."""
+    channels = services.config.channels
+    lines = [f"console: {url}{await access.login_path(services)}"] if channels.console.enabled else []
+    if not channels.webhook.enabled:
+        return lines
     token = new_token()
     hook = await services.store.hook(DEMO_HOOK) or Hook(name=DEMO_HOOK, token_sha256="")
     await services.store.save_hook(replace(hook, token_sha256=token_sha256(token)))
@@ -144,4 +172,4 @@ async def _greeting(services: Services, url: str) -> list[str]:
         *("-H", "Content-Type: application/json"),
         *("-d", DEMO_REQUEST),
     ]
-    return [f"webhook: {shlex.join(command)}"]
+    return [*lines, f"webhook: {shlex.join(command)}"]

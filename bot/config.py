@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Annotated, Any, get_args
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
@@ -17,11 +16,15 @@ from agent.domain import OPERATOR, Role
 from agent.durations import Seconds
 from agent.errors import ConfigError
 from agent.llm.settings import ModelSettings
+from agent.people import PersonSettings
 from agent.policy import PolicySettings
 from agent.progress import ProgressSettings
+from agent.zones import Zone
 from bot.config_file import explained, read_yaml
+from bot.entrance.proxies import TrustedProxy
 from bot.environment import YamlPath, load_dotenv, resolve
 from bot.logs import LogSettings
+from channels.console import ConsoleSettings
 from channels.webhook import WebhookSettings
 
 DEFAULT_MODEL = "demo"
@@ -42,14 +45,6 @@ def _size(value: Any) -> Any:
     return value
 
 
-def _zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
-        raise ValueError(f"{name!r} is no IANA time zone; write one like Europe/Berlin") from None
-    return name
-
-
 def _name(text: str) -> str:
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", text):
         raise ValueError(f"{text!r} is no name: use a to z, 0 to 9, _ and -, at most 64 characters")
@@ -61,19 +56,25 @@ Size = Annotated[int, BeforeValidator(_size), Field(gt=0)]
 
 
 class HttpSettings(Settings):
-    """Where the server listens; `public_url` is how others reach it. Port 0 takes a free one."""
+    """Where the server listens; `public_url` is how others reach it. Port 0 takes a free one.
+
+    `trusted_proxies`: addresses or ranges whose `X-Forwarded-*` headers are believed. `max_upload`: of one file that a
+    person brings along; `max_body`: of every other request.
+    """
 
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
     public_url: Annotated[str, Field(pattern=r"^https?://[^\s?#]+$")] | None = None
+    trusted_proxies: tuple[TrustedProxy, ...] = ()
     max_body: Size = 2**20
+    max_upload: Size = 50 * 2**20
 
 
 class BotSettings(Settings):
     """The process: where its state lies and how it ends."""
 
     data_dir: Path = Path("data")
-    timezone: Annotated[str, AfterValidator(_zone)] = "UTC"
+    timezone: Zone = "UTC"
     grace_seconds: float = Field(default=20, ge=0)
     http: HttpSettings = HttpSettings()
     log: LogSettings = LogSettings()
@@ -110,6 +111,7 @@ class ChannelsSettings(Settings):
     """The ways in."""
 
     webhook: WebhookSettings = WebhookSettings()
+    console: ConsoleSettings = ConsoleSettings()
 
 
 class WorkspaceSettings(Settings):
@@ -132,6 +134,7 @@ class Config(Settings):
     storage: StorageSettings = StorageSettings()
     agent: AgentSettings = AgentSettings()
     channels: ChannelsSettings = ChannelsSettings()
+    people: tuple[PersonSettings, ...] = ()
     workspaces: dict[Name, WorkspaceSettings] = {}
     skills: SkillsSettings = SkillsSettings()
     _file: Path = PrivateAttr(default=Path("config.yaml"))
@@ -149,6 +152,10 @@ class Config(Settings):
     def models_in_use(self) -> list[str]:
         """The model that tasks use, and its fallbacks."""
         return _reachable(self.agent.model, {name: model.fallback for name, model in self.agent.models.items()})
+
+    def models_to_choose(self) -> list[str]:
+        """The models that a conversation can be switched to: those whose `${NAME}` are all set."""
+        return [name for name, model in self.agent.models.items() if "${" not in _written(model)]
 
     def secrets(self) -> list[str]:
         """Every value that must not show up in a log."""
@@ -245,15 +252,25 @@ def _script(model: ModelSettings, absolute: Callable[[Path], Path]) -> ModelSett
     return model.model_copy(update={"model": f"scripted/{absolute(Path(model.model_id))}"})
 
 
+def _written(model: ModelSettings) -> str:
+    """What a reference to the environment may stand in."""
+    return f"{model.api_key.get_secret_value() if model.api_key else ''}{model.api_base or ''}"
+
+
 def _bad_references(config: Config) -> Iterator[str]:
     model, models = config.agent.model, config.agent.models
     if model not in models:
         yield f"agent.model: there is no model {model!r} under agent.models (there are: {', '.join(models)})."
-    deciders = [*get_args(Role), OPERATOR.name]
+    names = [person.name for person in config.people]
+    for index, name in enumerate(names):
+        if name.casefold() in {other.casefold() for other in names[:index]}:
+            yield f"people.{index}.name: there is a person named {name} already; give each their own name."
+    deciders = [*get_args(Role), OPERATOR.name, *names]
+    known = ", ".join(deciders)
     for capability, rule in config.agent.policy.root.items():
         for name in getattr(rule, "ask", ()):
             if name not in deciders:
-                yield f"agent.policy.{capability}: there is no role {name!r} (there are: {', '.join(deciders)})."
+                yield f"agent.policy.{capability}: there is no role or person {name!r} (there are: {known})."
 
 
 def _bad_folders(config: Config) -> Iterator[str]:

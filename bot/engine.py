@@ -18,22 +18,17 @@ from agent.domain import UNATTENDED
 from agent.effects import Effects
 from agent.errors import StorageError
 from agent.gate import Gate
-from agent.live import Live
 from agent.loop import Loop
 from agent.memory import Memory
 from agent.outbox import Outbox
 from agent.ports.channels import Channel
 from agent.ports.files import WorkspaceFiles
 from agent.ports.store import TaskState
-from agent.skills import BUILT_IN, SkillFolder, SkillSource
 from agent.tool import in_thread, schema
 from agent.worker import Worker, WorkerSettings
-from bot.config import Config
 from bot.services import Services
 from storage.retention import Retention, RetentionSettings
-from tools.processes import ProcessPool
 from tools.registry import build_tool_registry
-from tools.workspace.guard import Workspace
 
 log = structlog.get_logger()
 
@@ -48,8 +43,7 @@ async def running(
     if services.embedded:
         # Nobody else runs here, so whatever is marked as running was left by a process that died.
         await services.store.requeue()
-    processes = ProcessPool()
-    worker = _worker(services, processes)
+    worker = _worker(services)
     outbox = Outbox(services.store, channels, services.clock)
     upkeep = asyncio.create_task(_keep_tidy(services), name="upkeep")
     worker.start()
@@ -61,19 +55,11 @@ async def running(
         upkeep.cancel()
         await worker.drain(grace_seconds)
         await outbox.stop()
-        await processes.close()
 
 
-def skill_source(config: Config) -> SkillSource:
-    """The built-in skills, then those of the configured folders."""
-    folders = [("built in", BUILT_IN), *((str(path), path) for path in config.skills.paths)]
-    return SkillSource([SkillFolder(label=label, files=Workspace(label, str(path))) for label, path in folders])
-
-
-def _worker(services: Services, processes: ProcessPool) -> Worker:
+def _worker(services: Services) -> Worker:
     agent = services.config.agent
-    skills = skill_source(services.config)
-    registry = build_tool_registry(processes, skills)
+    registry = build_tool_registry(services.processes, services.skills)
     effects = Effects(
         registry=registry,
         workspaces=services.workspaces,
@@ -85,26 +71,27 @@ def _worker(services: Services, processes: ProcessPool) -> Worker:
         store=services.store,
         models=services.models,
         gate=Gate(effects=effects, powers=agent.policy),
-        live=Live(),
+        live=services.live,
         clock=services.clock,
         model=agent.model,
         steps=agent.steps,
         tools=[schema(tool) for tool in registry.values()],
         budget=agent.budget,
-        system_prompt=_system_prompt(services, skills),
+        people=services.people,
+        system_prompt=_system_prompt(services),
     )
     settings = WorkerSettings(owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}", limit=agent.workers)
     return Worker(settings, store=services.store, loop=loop, approvals=services.approvals, clock=services.clock)
 
 
-def _system_prompt(services: Services, skills: SkillSource) -> Callable[[TaskState], Awaitable[str]]:
+def _system_prompt(services: Services) -> Callable[[TaskState], Awaitable[str]]:
     memory = Memory()
     zone = ZoneInfo(services.config.bot.timezone)
 
     def rendered(files: WorkspaceFiles, today: date, *, unattended: bool) -> str:
         return prompt.system(
             workspace=files.name,
-            skills=skills.catalogue(files).text,
+            skills=services.skills.catalogue(files).text,
             memory=memory.text(files, today),
             unattended=unattended,
         )

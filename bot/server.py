@@ -1,10 +1,10 @@
-"""The one HTTP server: health, and whatever routes the channels bring along."""
+"""The one HTTP server: health, whatever routes the channels bring along, and the door to `/v1` and the pages."""
 
 from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import structlog
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 from agent.errors import (
     BadInput,
@@ -25,7 +26,9 @@ from agent.errors import (
     StorageError,
 )
 from agent.ports.channels import Channel
-from agent.ports.store import Queries
+from agent.ports.listings import Listings
+from bot.entrance.door import Door
+from bot.entrance.headers import secure
 
 log = structlog.get_logger()
 
@@ -50,7 +53,7 @@ _CODES = {401: "unauthorized", 413: "too_large", 422: "invalid", 429: "rate_limi
 class Health:
     """What the process says of itself; `down` holds the reason of each channel that could not start."""
 
-    queries: Queries
+    listings: Listings
     draining: bool = False
     down: dict[str, str] = field(default_factory=dict)
 
@@ -63,7 +66,7 @@ class Health:
 
     async def _ready(self, request: web.Request) -> web.Response:
         try:
-            await self.queries.tasks(limit=1)
+            await self.listings.tasks(limit=1)
         except StorageError as error:
             log.error("database_not_reached", reason=str(error))  # noqa: TRY400 - the reason says it all
             return self._said("the database does not answer")
@@ -78,13 +81,24 @@ class Health:
 
 
 class Server:
-    """Listens until it is closed."""
+    """Listens until it is closed. `around` are middlewares outside of the one that answers errors as JSON."""
 
-    def __init__(self, health: Health, channels: Iterable[Channel], *, max_body: int) -> None:
-        app = web.Application(middlewares=[_errors_as_json], client_max_size=max_body)
+    def __init__(
+        self,
+        health: Health,
+        channels: Iterable[Channel],
+        *,
+        max_body: int,
+        door: Door | None = None,
+        around: Sequence[Middleware] = (),
+    ) -> None:
+        app = web.Application(middlewares=[*around, _errors_as_json], client_max_size=max_body)
+        app.on_response_prepare.append(secure)
         app.router.add_routes(health.routes())
         for channel in channels:
             app.router.add_routes(channel.routes())
+        if door is not None:
+            door.mount(app)
         self._runner = web.AppRunner(
             app,
             access_log=None,

@@ -8,13 +8,20 @@ from dataclasses import dataclass
 
 from agent.approvals import Approvals
 from agent.inbox import TaskInbox
+from agent.live import Live
 from agent.llm.models import ConfiguredModels
+from agent.people import People
 from agent.ports.clock import Clock
+from agent.skills import BUILT_IN, SkillFolder, SkillSource
+from agent.watch import Watch
 from bot.clock import SystemClock
 from bot.config import Config
 from storage.blobs import FileBlobs
+from storage.store.access import SqlAccess
 from storage.store.sql import SqlStore, open_store
+from tools.processes import ProcessPool
 from tools.workspace.directory import WorkspaceDirectory
+from tools.workspace.guard import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,12 +30,18 @@ class Services:
 
     config: Config
     clock: Clock
+    people: People
     store: SqlStore
+    access: SqlAccess
     blobs: FileBlobs
     workspaces: WorkspaceDirectory
     models: ConfiguredModels
     inbox: TaskInbox
     approvals: Approvals
+    live: Live
+    watch: Watch
+    processes: ProcessPool
+    skills: SkillSource
 
     @property
     def embedded(self) -> bool:
@@ -52,7 +65,12 @@ async def connected(config: Config, clock: Clock | None = None) -> AsyncIterator
     try:
         models = ConfiguredModels(config.agent.models, clock)
         try:
-            yield _services(config, clock, store, models)
+            services = _services(config, clock, store, models)
+            try:
+                yield services
+            finally:
+                await services.watch.close()
+                await services.processes.close()
         finally:
             await models.close()
     finally:
@@ -67,13 +85,26 @@ def _services(config: Config, clock: Clock, store: SqlStore, models: ConfiguredM
         protected=config.protected,
     )
     inbox = TaskInbox(store=store, workspaces=workspaces)
+    live = Live()
     return Services(
         config=config,
         clock=clock,
+        people=People(config.people, timezone=config.bot.timezone),
         store=store,
+        access=SqlAccess(store.database),
         blobs=FileBlobs(config.bot.data_dir / "blobs"),
         workspaces=workspaces,
         models=models,
         inbox=inbox,
         approvals=Approvals(store=store, inbox=inbox, clock=clock),
+        live=live,
+        watch=Watch(live, store),
+        processes=ProcessPool(),
+        skills=skill_source(config),
     )
+
+
+def skill_source(config: Config) -> SkillSource:
+    """The built-in skills, then those of the configured folders."""
+    folders = [("built in", BUILT_IN), *((str(path), path) for path in config.skills.paths)]
+    return SkillSource([SkillFolder(label=label, files=Workspace(label, str(path))) for label, path in folders])

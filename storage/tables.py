@@ -257,3 +257,54 @@ hooks = Table(
     Column("rate_per_minute", Integer),
     Column("callback_secret", Text),
 )
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("token_id", Id, primary_key=True),
+    Column("member", Text, nullable=False, index=True),
+    Column("label", Prose, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("scopes", Json, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime),
+    Column("revoked_at", UtcTime),
+    sqlite_autoincrement=True,
+)
+
+login_links = Table(
+    "login_links",
+    metadata,
+    Column("sha256", Text, primary_key=True),
+    Column("member", Text, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
+    Column("used_at", UtcTime),
+)
+
+browser_sessions = Table(
+    "browser_sessions",
+    metadata,
+    Column("browser_id", Id, primary_key=True),
+    Column("member", Text, nullable=False),
+    Column("sha256", Text, nullable=False, unique=True),
+    Column("csrf_token", Text, nullable=False),
+    Column("seen_at", UtcTime, nullable=False),
+    Column("rotated_at", UtcTime, nullable=False),
+    Column("previous_sha256", Text, unique=True),
+    Column("previous_until", UtcTime),
+    sqlite_autoincrement=True,
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("audit_id", Id, primary_key=True),
+    Column("at", UtcTime, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("subject", Prose, nullable=False),
+    Column("detail", Json, nullable=False),
+    Column("way", Text, nullable=False),
+    Column("client", Text, nullable=False),
+    sqlite_autoincrement=True,
+)

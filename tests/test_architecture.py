@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "storage": {"agent", "storage"},
     "bot": {"agent", "bot", "channels", "storage", "tools"},
 }
-FREE = {"aiohttp", "jinja2", "markdown_it", "orjson", "pydantic", "structlog", "yaml"}
+FREE = {"aiohttp", "jinja2", "markdown_it", "markupsafe", "orjson", "pydantic", "structlog", "yaml"}
 # A vendor's breaking change is a diff of one file or one folder: this one. What is missing here is not imported yet.
 HOME = {
     "aiosqlite": "storage/",

@@ -27,11 +27,13 @@ class Outgoing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """What is happening now; best effort, never state. `text` is the answer so far."""
+    """What is happening now; best effort, never state. `text` is the answer so far, empty when there is no news of it;
+    `entries` is how many rows the journal has."""
 
     task_id: int
     status: TaskStatus
     text: str = ""
+    entries: int = 0
 
 
 class Inbox(Protocol):

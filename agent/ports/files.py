@@ -83,6 +83,10 @@ class Workspaces(Protocol):
         """The workspace an address works in: the configured pattern that fits best, or a private one made for it."""
         ...
 
+    def visible_from(self, address: Address) -> frozenset[str]:
+        """Every configured workspace that a pattern opens to an address, and the one it works in."""
+        ...
+
 
 class Processes(Protocol):
     """A small pool of killable child processes for what burns CPU or may hang."""

@@ -298,11 +298,7 @@ class Store(Protocol):
 
 
 class Queries(Protocol):
-    """What people look at: the reads behind commands and pages."""
-
-    async def tasks(self, *, limit: int = 50, before: int | None = None, status: str | None = None) -> list[Task]:
-        """The newest tasks first."""
-        ...
+    """Small reads that channels and cards need; what people page through is in `agent/ports/listings.py`."""
 
     async def outcome(self, task_id: int) -> TaskOutcome:
         """Where a task stands, in one read without its journal; NotFound."""

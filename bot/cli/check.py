@@ -15,8 +15,7 @@ from agent.policy import AskSettings
 from bot.cli import display
 from bot.cli.options import DEFAULT_CONFIG, AsJson, ConfigPath
 from bot.config import Config, load_config
-from bot.engine import skill_source
-from bot.services import Services, connected
+from bot.services import Services, connected, skill_source
 from tools.workspace.guard import Workspace
 
 

@@ -23,6 +23,8 @@ COMMANDS = {
     "approve": "bot.cli.approvals:approve",
     "deny": "bot.cli.approvals:deny",
     "webhooks": "bot.cli.webhooks:webhooks",
+    "people": "bot.cli.people:people",
+    "login-link": "bot.cli.people:login_link",
     "check": "bot.cli.check:check",
     "db": "bot.cli.db:db",
     "eval": "bot.cli.evals:evaluate",

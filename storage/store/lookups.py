@@ -7,13 +7,13 @@ from decimal import Decimal
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from agent.domain import Approval, Artifact, Task
+from agent.domain import Approval, Artifact
 from agent.errors import NotFound
 from agent.ports.store import TaskOutcome
 from storage.columns import Usd, UtcTime
 from storage.store import rows
 from storage.store.state import ONE_TASK, cards
-from storage.tables import UNDECIDED, approvals, artifacts, tasks, usage
+from storage.tables import UNDECIDED, approvals, artifacts, usage
 
 BY_ID = select(approvals).where(approvals.c.approval_id == bindparam("card"))
 BY_TOKEN = select(approvals).where(approvals.c.token == bindparam("card_token"))
@@ -58,15 +58,6 @@ def outcome(connection: Connection, task_id: int) -> TaskOutcome:
 
 def open_approvals(connection: Connection) -> list[Approval]:
     return cards(connection, UNDECIDED_CARDS, {})
-
-
-def newest_tasks(connection: Connection, limit: int, before: int | None, status: str | None) -> list[Task]:
-    query = select(*rows.TASK).order_by(tasks.c.task_id.desc()).limit(limit)
-    if before is not None:
-        query = query.where(tasks.c.task_id < before)
-    if status is not None:
-        query = query.where(tasks.c.status == status)
-    return [rows.task(row) for row in connection.execute(query)]
 
 
 def newest_artifacts(connection: Connection, task_id: int) -> list[Artifact]:

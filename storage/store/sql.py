@@ -10,13 +10,14 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
-from agent.domain import Address, Approval, Artifact, Delivery, DeliveryStatus, Hook, IncomingMessage, Session, Task
+from agent.domain import Address, Approval, Artifact, Delivery, DeliveryStatus, Hook, IncomingMessage, Session
 from agent.ports.clock import Clock
 from agent.ports.store import Accepted, PastTask, Plan, RunKey, Step, TaskOutcome, TaskState
 from storage.database import Database, open_database
 from storage.doorbell import LocalDoorbell
 from storage.faults import Clash
 from storage.store import earlier, hooks, intake, lookups, outbox, queue, state, steps
+from storage.store.sql_listings import SqlListings
 
 LEASE_SECONDS = 30.0
 CLAIM_TRIES = 3
@@ -29,8 +30,8 @@ async def open_store(url: str | Path, *, clock: Clock) -> SqlStore:
 
 
 @dataclass(frozen=True, slots=True)
-class SqlStore:
-    """Implements Store, Queries and Hooks."""
+class SqlStore(SqlListings):
+    """Implements Store, Queries, Listings and Hooks."""
 
     database: Database
     clock: Clock
@@ -135,9 +136,6 @@ class SqlStore:
         return await self.database.read(lambda connection: lookups.cost_usd(connection, task_id))
 
     # --- what people look at ---
-
-    async def tasks(self, *, limit: int = 50, before: int | None = None, status: str | None = None) -> list[Task]:
-        return await self.database.read(lambda connection: lookups.newest_tasks(connection, limit, before, status))
 
     async def outcome(self, task_id: int) -> TaskOutcome:
         return await self.database.read(lambda connection: lookups.outcome(connection, task_id))

@@ -42,3 +42,10 @@ def test_the_cost_of_a_day_is_capped(member: str, total: str, key: str) -> None:
     """For the requester and for everybody together."""
     with pytest.raises(BudgetExceeded, match=key):
         budget.check_day(CAPS, member_usd=Decimal(member), total_usd=Decimal(total))
+
+
+def test_a_members_own_cap_replaces_everybodys() -> None:
+    """It may be higher or lower, and the message names the key that holds."""
+    budget.check_day(CAPS, member_usd=Decimal(19), total_usd=Decimal(20), own_cap=Decimal(20))
+    with pytest.raises(BudgetExceeded, match=r"your `budget_day_usd` in `people` allows 2\.00 USD"):
+        budget.check_day(CAPS, member_usd=Decimal(2), total_usd=Decimal(2), own_cap=Decimal(2))

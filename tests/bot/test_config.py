@@ -29,7 +29,7 @@ def test_the_shipped_file_starts_as_it_is() -> None:
     config = load_config(ROOT / "config.yaml", {})
     assert config.models_in_use() == ["demo"]
     assert config.workspaces["demo"].path == ROOT / "demo-workspace"
-    assert config.workspaces["demo"].channels == ("cli:*", "webhook:demo")
+    assert config.workspaces["demo"].channels == ("console:*", "webhook:demo", "cli:*")
     assert config.bot.data_dir == ROOT / "data"
 
 
@@ -47,14 +47,22 @@ def test_an_empty_file_has_the_defaults_of_the_shipped_one(tmp_path: Path) -> No
     [
         ("bot: {http: {prot: 8080}}", "bot.http.prot: there is no such key"),
         ("bott: {}", "bott: there is no such key"),
-        ("people: []", "people: there is no such key"),
+        ("people: [{nme: Ann}]", "people.0.nme: there is no such key"),
+        ("people: [{name: Admin}]", "people.0.name: 'Admin' is the name of a role or of the operator"),
+        ("people: [{name: operator}]", "people.0.name: 'operator' is the name of a role or of the operator"),
+        ("people: [{name: 'a:b'}]", "people.0.name: 'a:b' is no name"),
+        ("people: [{name: 'Ann*'}]", "people.0.name: 'Ann*' is no name"),
+        ("people: [{name: Ann}, {name: ann}]", "people.1.name: there is a person named ann"),
+        ("people: [{name: Ann, roles: [boss]}]", "people.0.roles.0: "),
+        ("people: [{name: Ann, timezone: Mars}]", "people.0.timezone: 'Mars' is no IANA time zone"),
+        ("people: [{name: Ann, budget_day_usd: 0}]", "people.0.budget_day_usd: "),
         ("channels: {slack: {enabled: false}}", "channels.slack: there is no such key"),
         ("agent: {model: gpt}", "agent.model: there is no model 'gpt' under agent.models (there are: demo)."),
         ("agent: {models: {a: {model: scripted/demo}}}", "agent.model: there is no model 'demo'"),
         ("agent: {models: {demo: {}}}", "agent.models.demo.model is missing"),
         ("agent: {workers: many}", "agent.workers: Input should be a valid integer"),
         ("agent: {workers: 0}", "agent.workers: Input should be greater than or equal to 1"),
-        ("agent: {policy: {file:write: {ask: [boss]}}}", "agent.policy.file:write: there is no role 'boss'"),
+        ("agent: {policy: {file:write: {ask: [boss]}}}", "agent.policy.file:write: there is no role or person 'boss'"),
         ("agent: {policy: {file:write: {aks: [approver]}}}", "agent.policy.file:write.aks: there is no such key"),
         ("agent: {policy: {file:write: {ask: [approver], expires: 1y}}}", "agent.policy.file:write.expires: '1y'"),
         ("bot: {http: {port: 99999}}", "bot.http.port: Input should be less than or equal to 65535"),
@@ -76,6 +84,12 @@ def test_bad_input_is_refused_with_its_path(tmp_path: Path, text: str, said: str
     message = refusal(tmp_path, text)
     assert message.startswith("config.yaml: ")
     assert said in message
+
+
+def test_a_policy_may_name_a_person(tmp_path: Path) -> None:
+    """Whoever is listed under `people` can be asked by name."""
+    config = load(tmp_path, "people: [{name: Ann}]\nagent: {policy: {file:write: {ask: [Ann]}}}")
+    assert [person.name for person in config.people] == ["Ann"]
 
 
 def test_several_problems_are_counted(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ async def store(tmp_path: Any) -> AsyncIterator[SqlStore]:
 
 @pytest.fixture
 def health(store: SqlStore) -> Health:
-    return Health(queries=store)
+    return Health(listings=store)
 
 
 @pytest.fixture

@@ -145,7 +145,7 @@ async def site(store: SqlStore, tmp_path: Path) -> AsyncIterator[Site]:
     outcomes = Outcomes(store, None)
     webhook = Webhook(inbox, store, outcomes, store.doorbell, blobs, clock)
     channels: list[Channel] = [webhook]
-    health = Health(queries=store)
+    health = Health(listings=store)
     server = Server(health, channels, max_body=MAX_BODY)
     port = await server.start("127.0.0.1", 0)
     async with aiohttp.ClientSession() as client:

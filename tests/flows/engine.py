@@ -19,6 +19,7 @@ from agent.live import Live
 from agent.llm.models import ConfiguredModels
 from agent.llm.settings import ModelSettings
 from agent.loop import Loop
+from agent.people import People
 from agent.policy import PolicySettings
 from agent.ports.clock import Clock
 from agent.ports.store import TaskState
@@ -130,6 +131,7 @@ async def engine(home: Path, *tools: Tool, clock: Clock | None = None, owner: st
         steps=20,
         tools=[schema(each) for each in tools],
         budget=BudgetSettings(),
+        people=People(),
         system_prompt=system_prompt,
     )
     worker = Worker(WorkerSettings(owner=owner), store=store, loop=loop, approvals=approvals, clock=clock)

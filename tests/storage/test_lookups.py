@@ -68,15 +68,6 @@ async def test_earlier_takes_two_queries(store: SqlStore) -> None:
     assert len(await store.database.read(counted)) == 2
 
 
-async def test_tasks_newest_first(store: SqlStore) -> None:
-    """Pages go on before an id; a status filters."""
-    ids = await given.accept_many(store, 5)
-    await store.claim("worker", 2)
-    assert [task.task_id for task in await store.tasks(limit=2)] == ids[:2:-1]
-    assert [task.task_id for task in await store.tasks(before=ids[2])] == [ids[1], ids[0]]
-    assert [task.task_id for task in await store.tasks(status="queued")] == ids[:1:-1]
-
-
 async def test_cards_that_wait(store: SqlStore, clock: FakeClock) -> None:
     """Open cards are listed, late ones are expired, decided ones are neither."""
     first = await given.parked(store)

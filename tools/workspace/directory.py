@@ -53,12 +53,10 @@ class WorkspaceDirectory:
 
         A direct message is a conversation of its own, and so are a group, a hook and a schedule.
         """
-        conversation = f"{address.channel}:{address.conversation}"
-        texts = {conversation, f"{conversation}/{address.thread or ''}"}
-        fitting = [item for item in self._patterns if any(fnmatchcase(text, item[0]) for text in texts)]
+        fitting = self._fitting(address)
         if fitting:
             return max(fitting, key=lambda item: _specificity(item[0]))[1]
-        name = _private_name(conversation)
+        name = _private_name(f"{address.channel}:{address.conversation}")
         try:
             (self._private_folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -66,6 +64,16 @@ class WorkspaceDirectory:
                 f"The private workspace {self._private_folder / name} cannot be made: {error}."
             ) from error
         return name
+
+    def visible_from(self, address: Address) -> frozenset[str]:
+        """Every configured workspace that a pattern opens to an address, and the one it works in."""
+        return frozenset({*(name for _, name in self._fitting(address)), self.for_address(address)})
+
+    def _fitting(self, address: Address) -> list[tuple[str, str]]:
+        """The patterns that fit an address, each with its workspace."""
+        conversation = f"{address.channel}:{address.conversation}"
+        texts = {conversation, f"{conversation}/{address.thread or ''}"}
+        return [item for item in self._patterns if any(fnmatchcase(text, item[0]) for text in texts)]
 
 
 def _specificity(pattern: str) -> int:

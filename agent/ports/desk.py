@@ -1,0 +1,133 @@
+"""What a member can look at and do by chat words, as one conversation has it before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Protocol
+
+from agent.domain import ApprovalStatus, Member, Session, TaskStatus, Verdict
+from agent.ports.files import FileInfo
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskLine:
+    """A task in a list."""
+
+    task_id: int
+    status: TaskStatus
+    prompt: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CardLine:
+    """An approval in a list, or as it is after a press; `titles` are those of its items in order."""
+
+    approval_id: int
+    task_id: int
+    status: ApprovalStatus
+    titles: Sequence[str]
+    waiting: int = 0
+    """Items that nobody has decided yet."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spent:
+    """Model calls of a period or of a model. `unpriced` calls have no known price and are not in `cost_usd`."""
+
+    label: str
+    calls: int
+    tokens: int
+    cost_usd: Decimal
+    unpriced: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkillLine:
+    """A skill that can be used."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkillLines:
+    """The skills of a workspace, and what could not be loaded."""
+
+    skills: Sequence[SkillLine]
+    problems: Sequence[str]
+
+
+class Desk(Protocol):
+    """One member in one conversation; every verb shows and allows what that member may see and do."""
+
+    @property
+    def member(self) -> Member:
+        """Who writes."""
+        ...
+
+    @property
+    def session(self) -> Session | None:
+        """The conversation; None before its first request."""
+        ...
+
+    @property
+    def workspace(self) -> str:
+        """Where requests of this conversation work."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The model that the next request is answered by."""
+        ...
+
+    def models(self) -> Sequence[str]:
+        """The names that can be chosen."""
+        ...
+
+    async def choose_model(self, name: str) -> None:
+        """Answer this conversation's next requests with another model; NotFound."""
+        ...
+
+    async def workspaces(self) -> Sequence[str]:
+        """The workspaces the member may use."""
+        ...
+
+    async def new_session(self, workspace: str | None = None) -> int:
+        """Begin another conversation; NotFound for a workspace the member may not use."""
+        ...
+
+    async def tasks(self, *, here: bool = False, limit: int = 10) -> Sequence[TaskLine]:
+        """The newest tasks first; `here` only those of this conversation."""
+        ...
+
+    async def cancel(self, task_id: int) -> None:
+        """Stop a task; Conflict when it has ended."""
+        ...
+
+    async def cards(self) -> Sequence[CardLine]:
+        """What waits for a person."""
+        ...
+
+    async def press(self, approval_id: int, verdict: Verdict, items: Sequence[int], reason: str) -> CardLine:
+        """Decide like a button; NotFound, Forbidden, Conflict."""
+        ...
+
+    async def files(self, path: str) -> Sequence[FileInfo]:
+        """What lies in a folder; NotFound, ToolFailed."""
+        ...
+
+    async def memory(self) -> str:
+        """What is remembered in this workspace."""
+        ...
+
+    async def skills(self) -> SkillLines:
+        """The skills of this workspace."""
+        ...
+
+    async def usage(self) -> tuple[Sequence[Spent], Sequence[Spent]]:
+        """What was used today and in the last 30 days, and these 30 days by model."""
+        ...

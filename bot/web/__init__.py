@@ -1,0 +1,1 @@
+"""The pages of the console: rendered here, made alive by htmx and one small script."""

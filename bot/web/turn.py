@@ -1,0 +1,208 @@
+"""A task as a chat shows it: what the model said, a line for each tool call, the cards. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from agent.domain import TERMINAL
+from agent.texts import RESULT_SHOWN
+from bot.api.approvals import ApprovalView
+from bot.api.tasks import EntryView, TaskView
+
+State = Literal["running", "waiting", "done", "failed", "denied"]
+
+_TOOLS = {
+    "list_files": ("List files", "Listing files", "Listed files", "path"),
+    "read_file": ("Read", "Reading", "Read", "path"),
+    "glob": ("Find files", "Finding files", "Found files", "pattern"),
+    "grep": ("Search for", "Searching for", "Searched for", "pattern"),
+    "write_file": ("Write", "Writing", "Wrote", "path"),
+    "edit_file": ("Edit", "Editing", "Edited", "path"),
+    "analyze_table": ("Measure", "Measuring", "Measured", "path"),
+    "write_sheet": ("Write sheet", "Writing sheet", "Wrote sheet", "path"),
+    "memory_write": ("Remember", "Remembering", "Remembered", "path"),
+    "expand_skill": ("Look up skill", "Looking up skill", "Looked up skill", "name"),
+}
+"""How a call is told: what is to be done, is being done, was done; and the argument that says to what."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """A tool call on its line. `seconds` is from when it could begin to its result; `result` is the start of that."""
+
+    tool: str
+    target: str
+    state: State
+    seconds: float | None = None
+    result: str = ""
+
+    @property
+    def label(self) -> str:
+        """The call in words, as far as it is."""
+        todo, doing, did, _ = _TOOLS.get(self.tool, (self.tool, self.tool, self.tool, ""))
+        return {"running": doing, "done": did}.get(self.state, todo)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """What the model wrote."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Steps:
+    """The calls of one turn of the model."""
+
+    steps: Sequence[Step]
+
+
+Part = Said | Steps | ApprovalView
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """A task in the order in which it happened; what the model writes right now will be the part after the last."""
+
+    task: TaskView
+    parts: Sequence[Part]
+    seq: int
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing follows any more."""
+        return self.task.status in TERMINAL
+
+    @property
+    def busy(self) -> bool:
+        """Whether the model is at work on something that has no line yet."""
+        last = self.parts[-1] if self.parts else None
+        return self.task.status == "running" and not (isinstance(last, Steps) and _runs(last))
+
+    @property
+    def seconds(self) -> float | None:
+        """From the request to the end."""
+        end = self.task.finished_at
+        return (end - self.task.created_at).total_seconds() if end else None
+
+
+def turn(task: TaskView, journal: Sequence[EntryView]) -> Turn:
+    """Lay out a task and its journal."""
+    layout = _Layout()
+    for entry in journal:
+        layout.add(entry)
+    parts = layout.finished(task)
+    return Turn(task=task, parts=parts, seq=journal[-1].seq if journal else 0)
+
+
+@dataclass
+class _Layout:
+    """Parts as they grow; `at` tells when each model turn was stored, which is where its card belongs."""
+
+    parts: list[Part] = field(default_factory=list)
+    at: list[datetime | None] = field(default_factory=list)
+    steps: dict[str, tuple[int, int]] = field(default_factory=dict)
+    begun: datetime | None = None
+
+    def add(self, entry: EntryView) -> None:
+        if entry.kind == "assistant":
+            self._said(entry)
+        elif entry.kind == "tool":
+            self._result(entry)
+        elif entry.kind == "decision":
+            self.begun = entry.at
+
+    def finished(self, task: TaskView) -> list[Part]:
+        """The parts with the task's answer and cards in their places."""
+        if task.text:
+            self._answer(task.text, task.finished_at)
+        if task.status == "waiting_approval":
+            self.parts = [_waiting(part) if isinstance(part, Steps) else part for part in self.parts]
+        for card in reversed(task.approvals):
+            self.parts.insert(self._place(card), card)
+        return self.parts
+
+    def _said(self, entry: EntryView) -> None:
+        self.begun = entry.at
+        text, calls = str(entry.data.get("text") or ""), entry.data.get("calls") or ()
+        if text.strip():
+            self._append(Said(text=text), entry.at)
+        if calls:
+            for position, call in enumerate(calls):
+                self.steps[call["id"]] = len(self.parts), position
+            self._append(Steps(steps=[_step(call) for call in calls]), entry.at)
+
+    def _answer(self, text: str, at: datetime | None) -> None:
+        """The answer replaces the model's last words, which it is made of; it may say more than these."""
+        last = self.parts[-1] if self.parts else None
+        if isinstance(last, Said) and text.startswith(last.text.strip()):
+            self.parts[-1] = Said(text=text)
+        else:
+            self._append(Said(text=text), at)
+
+    def _append(self, part: Part, at: datetime | None) -> None:
+        self.parts.append(part)
+        self.at.append(at)
+
+    def _result(self, entry: EntryView) -> None:
+        place = self.steps.get(str(entry.data.get("call_id")))
+        if place is None:
+            return
+        part = self.parts[place[0]]
+        if isinstance(part, Steps):
+            steps = list(part.steps)
+            took = (entry.at - self.begun).total_seconds() if entry.at and self.begun else None
+            steps[place[1]] = replace(
+                steps[place[1]],
+                state=_state(str(entry.data.get("status"))),
+                seconds=took,
+                result=_start(str(entry.data.get("text") or "")),
+            )
+            self.parts[place[0]] = Steps(steps=steps)
+
+    def _place(self, card: ApprovalView) -> int:
+        """Behind the last turn of the model that was there when the card was made."""
+        before = [index for index, at in enumerate(self.at) if at is not None and at <= card.created_at]
+        return before[-1] + 1 if before else len(self.parts)
+
+
+def _step(call: dict[str, Any]) -> Step:
+    tool = str(call.get("name"))
+    return Step(tool=tool, target=_target(tool, str(call.get("arguments") or "")), state="running")
+
+
+def _target(tool: str, arguments: str) -> str:
+    """What a call is about: the argument that is known to say so, else the first that is a text."""
+    try:
+        values = json.loads(arguments or "{}")
+    except ValueError:
+        return ""
+    if not isinstance(values, dict):
+        return ""
+    named = values.get(_TOOLS[tool][3]) if tool in _TOOLS else None
+    texts = [value for value in values.values() if isinstance(value, str)]
+    target = named if isinstance(named, str) else (texts[0] if texts and tool not in _TOOLS else "")
+    line = " ".join(target.split())
+    return line if len(line) <= 120 else f"{line[:119]}…"
+
+
+def _state(status: str) -> State:
+    if status == "done":
+        return "done"
+    return "denied" if status in {"denied", "expired", "cancelled", "superseded"} else "failed"
+
+
+def _start(text: str) -> str:
+    return text if len(text) <= RESULT_SHOWN else f"{text[:RESULT_SHOWN]}…"
+
+
+def _waiting(part: Steps) -> Steps:
+    return Steps(steps=[replace(step, state="waiting") if step.state == "running" else step for step in part.steps])
+
+
+def _runs(part: Steps) -> bool:
+    return any(step.state == "running" for step in part.steps)
