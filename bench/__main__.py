@@ -1,6 +1,6 @@
 """`python -m bench`: what Signoff costs, beside the least that could do the job and, if wanted, beside nanobot.
 
-    python -m bench                 every measure, some four minutes
+    python -m bench                 every measure, two to four minutes
     python -m bench G1 G3           these alone
     python -m bench --quick         every measure with less load, under a minute, less exact
     python -m bench --nanobot       nanobot 0.3.5 takes part; it is installed into bench/.venv-nanobot
