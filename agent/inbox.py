@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import re
+import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from agent import texts
 from agent.domain import IncomingFile, IncomingMessage
-from agent.errors import BadInput, Draining
+from agent.errors import BadInput, Draining, TargetChanged, ToolError
 from agent.ports.files import WorkspaceFiles, Workspaces
 from agent.ports.store import Accepted, Store
 from agent.tool import clean, in_thread
 
 TEXT_LIMIT = 40_000
 """Characters of one request; more belongs into a file. (Slack truncates messages over 40,000.)"""
+NAME_BYTES = 200
+"""Of a file's name; file systems take 255, and a number may be added."""
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_MEANING = frozenset(':*?"<>|')
+"""Characters that a shell or another system reads as more than a name."""
 
 
 @dataclass(kw_only=True)
@@ -40,7 +46,10 @@ class TaskInbox:
             raise BadInput(f"The request has {len(text)} characters; at most {TEXT_LIMIT} are read.", field="text")
         workspace = message.workspace or self.workspaces.for_address(message.address)
         files = self.workspaces.open(workspace)
-        names = [await in_thread(_keep, files, file) for file in message.files]
+        try:
+            names = [await in_thread(_keep, files, file) for file in message.files]
+        except ToolError as error:
+            raise BadInput(f"The files could not be kept: {error}", field="files") from None
         return await self.store.accept(replace(message, text=text), workspace=workspace, files=tuple(names))
 
 
@@ -50,11 +59,10 @@ def _keep(files: WorkspaceFiles, file: IncomingFile) -> str:
     wanted = hashlib.sha256(file.content).hexdigest()
     for number in range(1, 1000):
         path = f"inbox/{name}" if number == 1 else f"inbox/{name.stem}-{number}{name.suffix}"
-        there = files.sha256(path)
-        if there == wanted:
-            return path
-        if there is None:
-            files.write(path, file.content, expected=None, area="system")
+        if files.sha256(path) is None:
+            with suppress(TargetChanged):  # another request sends a file of this name at the same moment
+                files.write(path, file.content, expected=None, area="system")
+        if files.sha256(path) == wanted:
             return path
     raise BadInput(f"There are too many files named {name} in the inbox. Send it under another name.", field="files")
 
@@ -62,4 +70,8 @@ def _keep(files: WorkspaceFiles, file: IncomingFile) -> str:
 def _file_name(name: str) -> str:
     """The last part of a name somebody else chose, without what a file system or a shell would trip over."""
     last = clean(name).replace("\\", "/").rsplit("/", 1)[-1]
-    return re.sub(r"[\x00-\x1f\x7f:*?\"<>|]", "_", last).strip(". ")[:120] or "file"
+    plain = "".join("_" if unicodedata.category(c) in _UNSEEN or c in _MEANING else c for c in last).strip(". ")
+    ending = PurePosixPath(plain).suffix
+    ending = ending if len(ending.encode()) <= NAME_BYTES // 4 else ""
+    stem = plain.removesuffix(ending).encode()[: NAME_BYTES - len(ending.encode())].decode(errors="ignore")
+    return (stem.rstrip(". ") + ending) or "file"

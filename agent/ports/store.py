@@ -278,10 +278,6 @@ class Store(Protocol):
 class Queries(Protocol):
     """Small reads that channels and cards need; what people page through is in `agent/ports/listings.py`."""
 
-    async def open_approvals(self) -> list[Approval]:
-        """Cards that wait for a person, the oldest first."""
-        ...
-
     async def artifacts(self, task_id: int) -> list[Artifact]:
         """The newest version of each file a task made."""
         ...

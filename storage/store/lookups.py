@@ -16,8 +16,11 @@ from storage.tables import UNDECIDED, approvals, artifacts, usage
 
 BY_ID = select(approvals).where(approvals.c.approval_id == bindparam("card"))
 BY_TOKEN = select(approvals).where(approvals.c.token == bindparam("card_token"))
-UNDECIDED_CARDS = select(approvals).where(UNDECIDED).order_by(approvals.c.approval_id)
-LATE_CARDS = UNDECIDED_CARDS.where(approvals.c.expires_at <= bindparam("now", type_=UtcTime))
+LATE_CARDS = (
+    select(approvals)
+    .where(UNDECIDED, approvals.c.expires_at <= bindparam("now", type_=UtcTime))
+    .order_by(approvals.c.approval_id)
+)
 OF_TASK = select(*rows.ARTIFACT).where(artifacts.c.task_id == bindparam("task")).order_by(artifacts.c.artifact_id)
 ONE_ARTIFACT = select(*rows.ARTIFACT).where(artifacts.c.artifact_id == bindparam("artifact"))
 KNOWN_COST = func.sum(usage.c.cost_usd, type_=Usd)
@@ -39,10 +42,6 @@ def find_approval(connection: Connection, approval_id: int | None, token: str | 
 
 def expired_approvals(connection: Connection, now: datetime) -> list[Approval]:
     return cards(connection, LATE_CARDS, {"now": now})
-
-
-def open_approvals(connection: Connection) -> list[Approval]:
-    return cards(connection, UNDECIDED_CARDS, {})
 
 
 def newest_artifacts(connection: Connection, task_id: int) -> list[Artifact]:

@@ -134,9 +134,6 @@ class SqlStore(SqlListings):
 
     # --- what people look at ---
 
-    async def open_approvals(self) -> list[Approval]:
-        return await self.database.read(lookups.open_approvals)
-
     async def artifacts(self, task_id: int) -> list[Artifact]:
         return await self.database.read(lambda connection: lookups.newest_artifacts(connection, task_id))
 
