@@ -304,10 +304,6 @@ class Queries(Protocol):
         """Where a task stands, in one read without its journal; NotFound."""
         ...
 
-    async def open_approvals(self) -> list[Approval]:
-        """Cards that wait for a person, the oldest first."""
-        ...
-
     async def artifacts(self, task_id: int) -> list[Artifact]:
         """The newest version of each file a task made."""
         ...

@@ -85,6 +85,20 @@ def approval_view(approval: Approval) -> ApprovalView:
     )
 
 
+async def cards(
+    services: Services,
+    viewer: Viewer,
+    status: ApprovalStatus | None = None,
+    *,
+    page_size: int = PAGE_SIZE,
+    before: int | None = None,
+) -> list[Approval]:
+    """Cards of the viewer's workspaces, the newest first."""
+    viewer.require("approvals:read")
+    which = ApprovalSelection(status=status, workspaces=viewer.workspaces)
+    return await services.store.approvals(limit=page_size, before=before, which=which)
+
+
 async def list_approvals(
     services: Services,
     viewer: Viewer,
@@ -93,10 +107,8 @@ async def list_approvals(
     page_size: int = PAGE_SIZE,
     before: int | None = None,
 ) -> ApprovalPage:
-    """Cards of the viewer's workspaces, the newest first."""
-    viewer.require("approvals:read")
-    which = ApprovalSelection(status=status, workspaces=viewer.workspaces)
-    found = await services.store.approvals(limit=page_size, before=before, which=which)
+    """A page of cards as they are shown."""
+    found = await cards(services, viewer, status, page_size=page_size, before=before)
     following = next_page([card.approval_id for card in found], page_size)
     return ApprovalPage(approvals=[approval_view(card) for card in found], next=following)
 
@@ -108,13 +120,18 @@ async def show_approval(services: Services, viewer: Viewer, approval_id: int) ->
 
 
 async def decide(services: Services, viewer: Viewer, approval_id: int, decision: Decision) -> ApprovalView:
-    """Decide as the viewer and return the card as it is now.
+    """Decide as the viewer and show the card as it is then; errors as of `press`."""
+    return approval_view(await press(services, viewer, approval_id, decision))
+
+
+async def press(services: Services, viewer: Viewer, approval_id: int, decision: Decision) -> Approval:
+    """Decide as the viewer, with a row in the audit, and return the card as it is now.
 
     NotFound; Forbidden for somebody who may not decide this card; Conflict when it is decided already.
     """
     viewer.require("approvals:decide")
     card = await _approval(services, viewer, approval_id)
-    press = ButtonPress(
+    pressed = ButtonPress(
         presser=viewer.member,
         verdict=decision.verdict,
         pressed_at=services.clock.now(),
@@ -125,12 +142,12 @@ async def decide(services: Services, viewer: Viewer, approval_id: int, decision:
     )
     said = {"verdict": decision.outcome or decision.verdict, "items": decision.items}
     try:
-        decided = await services.approvals.decide(press)
+        decided = await services.approvals.decide(pressed)
     except (Forbidden, Conflict) as refusal:
         await audit.record(services, viewer, "press_refused", str(approval_id), code=refusal.code, **said)
         raise
     await audit.record(services, viewer, "approval_decided", str(approval_id), **said)
-    return approval_view(decided)
+    return decided
 
 
 async def _approval(services: Services, viewer: Viewer, approval_id: int) -> Approval:

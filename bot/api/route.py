@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from agent.domain import Role
 from agent.errors import BadInput, NotFound
-from bot.api.shapes import Body, Parameters, Shown
+from bot.api.shapes import Body, Parameters, Shown, refusal
 from bot.api.viewer import Scope, Viewer
 from bot.services import Services
 
@@ -126,7 +126,7 @@ def _parameters(model: type[M], values: Mapping[str, str]) -> M:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise _refusal(error) from None
+        raise refusal(error) from None
 
 
 def _parsed(model: type[M], body: bytes) -> M:
@@ -135,11 +135,4 @@ def _parsed(model: type[M], body: bytes) -> M:
     except ValidationError as error:
         if error.errors()[0]["type"] == "json_invalid":
             raise web.HTTPBadRequest(text="The body is not JSON in UTF-8.") from None
-        raise _refusal(error) from None
-
-
-def _refusal(error: ValidationError) -> BadInput:
-    problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    field = ".".join(map(str, problem["loc"])) or "body"
-    message = problem["msg"].removeprefix("Value error, ")
-    return BadInput(f"{field}: {message}.", field=field)
+        raise refusal(error) from None

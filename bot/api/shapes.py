@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -14,8 +14,13 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    ValidationError,
     WithJsonSchema,
 )
+
+from agent.errors import BadInput
+
+M = TypeVar("M", bound=BaseModel)
 
 MAX_ID = 2**53 - 1
 """The largest whole number that every JSON parser keeps exact (RFC 8259, section 6)."""
@@ -99,6 +104,22 @@ class Refusal(Shown):
     """The answer to whatever could not be done."""
 
     error: Problem
+
+
+def filled(model: type[M], **values: Any) -> M:
+    """A model of what a person typed; BadInput names the field that does not fit."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise refusal(error) from None
+
+
+def refusal(error: ValidationError) -> BadInput:
+    """What is wrong first, and with which field."""
+    problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    field = ".".join(map(str, problem["loc"])) or "body"
+    message = problem["msg"].removeprefix("Value error, ")
+    return BadInput(f"{field}: {message}.", field=field)
 
 
 def next_page(ids: list[int], page_size: int) -> int | None:

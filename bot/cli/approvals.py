@@ -9,13 +9,19 @@ from typing import Annotated
 import typer
 
 from agent import texts
-from agent.domain import OPERATOR, ButtonPress, Outcome, Verdict
+from agent.domain import Outcome, Verdict
 from agent.previews import visible
+from bot.api import approvals as api
+from bot.api.approvals import Decision
+from bot.api.shapes import filled
+from bot.api.viewer import terminal
 from bot.cli import display
 from bot.cli.options import DEFAULT_CONFIG, LARGEST_ID, AsJson, ConfigPath
 from bot.config import load_config
 from bot.services import connected
 
+MOST = 1_000
+"""Cards that are listed at once."""
 ApprovalId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST_ID)]
 Items = Annotated[list[int] | None, typer.Option("--item", metavar="N", help="Only this item; repeat it for several.")]
 
@@ -25,13 +31,14 @@ def approvals(*, as_json: AsJson = False, config: ConfigPath = DEFAULT_CONFIG) -
 
     async def work() -> None:
         async with connected(load_config(config)) as services:
-            cards = await services.store.open_approvals()
+            viewer = terminal(services.people, services.workspaces)
+            found = (await api.cards(services, viewer, "open", page_size=MOST))[::-1]
         if as_json:
-            display.print_json({"approvals": [display.approval_json(card) for card in cards]})
+            display.print_json({"approvals": [display.as_json(api.approval_view(card)) for card in found]})
             return
-        for card in cards:
+        for card in found:
             print(f"{visible(texts.card(card))}\n")
-        if not cards:
+        if not found:
             print("Nothing waits for an approval.")
 
     asyncio.run(work())
@@ -67,13 +74,6 @@ async def _decide(
     reason: str = "",
 ) -> None:
     async with connected(load_config(config)) as services:
-        press = ButtonPress(
-            presser=OPERATOR,
-            verdict=verdict,
-            pressed_at=services.clock.now(),
-            approval_id=approval_id,
-            items=tuple(items or ()),
-            reason=reason,
-            outcome=outcome,
-        )
-        print(visible(texts.verdict(await services.approvals.decide(press))))
+        viewer = terminal(services.people, services.workspaces)
+        decision = filled(Decision, verdict=verdict, items=items or [], reason=reason, outcome=outcome)
+        print(visible(texts.verdict(await api.press(services, viewer, approval_id, decision))))

@@ -19,7 +19,6 @@ from agent.domain import (
     TERMINAL,
     Address,
     Approval,
-    ButtonPress,
     IncomingFile,
     IncomingMessage,
     Outcome,
@@ -28,6 +27,10 @@ from agent.domain import (
 from agent.errors import BadInput, Conflict, Forbidden
 from agent.ports.store import TaskState
 from agent.previews import visible
+from bot.api import approvals as api
+from bot.api.approvals import Decision
+from bot.api.shapes import filled
+from bot.api.viewer import terminal
 from bot.app import working
 from bot.cli import display
 from bot.cli.options import DEFAULT_CONFIG, ConfigPath
@@ -156,16 +159,8 @@ async def _press(
     reason: str = "",
     outcome: Outcome | None = None,
 ) -> None:
-    press = ButtonPress(
-        presser=OPERATOR,
-        verdict=verdict,
-        pressed_at=services.clock.now(),
-        approval_id=card.approval_id,
-        items=items,
-        reason=reason,
-        outcome=outcome,
-    )
-    await services.approvals.decide(press)
+    decision = filled(Decision, verdict=verdict, items=list(items), reason=reason, outcome=outcome)
+    await api.press(services, terminal(services.people, services.workspaces), card.approval_id, decision)
 
 
 class Terminal:

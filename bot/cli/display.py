@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -12,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agent.domain import Approval, Artifact, Call, Entry, Task
-from agent.ports.store import TaskState
+from agent.domain import Entry
 from agent.previews import visible
+from bot.api.shapes import Shown
 
 Json = dict[str, Any]
 
@@ -35,80 +34,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     Console(width=width, highlight=False).print(table)
 
 
-def task_row(task: Task) -> Json:
-    """A task in a list."""
-    return {
-        "task_id": task.task_id,
-        "status": task.status,
-        "error_code": task.error_code,
-        "origin": task.origin,
-        "requester": task.requester,
-        "workspace": task.workspace,
-        "prompt": task.prompt,
-        "created_at": task.created_at.isoformat(),
-        "finished_at": task.finished_at.isoformat() if task.finished_at else None,
-    }
-
-
-def task_json(state: TaskState, artifacts: Sequence[Artifact], cost_usd: Decimal | None) -> Json:
-    """A task with everything that happened."""
-    return {
-        "task_id": state.task.task_id,
-        "status": state.task.status,
-        "error_code": state.task.error_code,
-        "text": state.task.answer or "",
-        "artifacts": [artifact_json(artifact) for artifact in artifacts],
-        "approvals": [approval_json(approval) for approval in state.approvals],
-        "journal": [entry_json(entry) for entry in state.entries],
-        "cost_usd": None if cost_usd is None else float(cost_usd),
-    }
-
-
-def artifact_json(artifact: Artifact) -> Json:
-    """A file that a task made; `path` is relative to its workspace."""
-    return {
-        "artifact_id": artifact.artifact_id,
-        "name": artifact.name,
-        "path": artifact.path,
-        "media_type": artifact.media_type,
-        "size_bytes": artifact.size_bytes,
-        "sha256": artifact.sha256,
-        "version": artifact.version,
-    }
-
-
-def approval_json(approval: Approval) -> Json:
-    """A card with its items."""
-    return {
-        "id": approval.approval_id,
-        "task_id": approval.task_id,
-        "kind": approval.kind,
-        "status": approval.status,
-        "approvers": list(approval.approvers),
-        "items": [item_json(call) for call in approval.items],
-        "expires_at": approval.expires_at.isoformat(),
-        "decided_by": approval.decided_by,
-    }
-
-
-def item_json(call: Call) -> Json:
-    """One item of a card: what would run and how it would look."""
-    return {
-        "item": call.item,
-        "tool": call.tool,
-        "capability": call.capability,
-        "arguments": orjson.loads(call.arguments),
-        "title": call.title,
-        "preview": call.preview,
-        "status": call.status,
-        "reason": call.reason,
-    }
-
-
-def entry_json(entry: Entry) -> Json:
-    """A row of the journal."""
-    at = entry.at.isoformat() if entry.at else None
-    return {"seq": entry.seq, "at": at, "kind": entry.kind, "data": entry.data}
+def as_json(shown: Shown) -> Json:
+    """Something the API shows, as the same JSON."""
+    return shown.model_dump(mode="json")
 
 
 def entry_line(entry: Entry) -> str | None:

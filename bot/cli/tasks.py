@@ -13,6 +13,8 @@ from agent.domain import TERMINAL, Entry
 from agent.errors import NotFound
 from agent.ports.store import Store, TaskState
 from agent.previews import visible
+from bot.api import tasks as api
+from bot.api.viewer import Viewer, terminal
 from bot.cli import display
 from bot.cli.options import DEFAULT_CONFIG, LARGEST_ID, AsJson, ConfigPath
 from bot.config import load_config
@@ -47,8 +49,7 @@ def cancel(task_id: TaskId, config: ConfigPath = DEFAULT_CONFIG) -> None:
 
     async def work() -> None:
         async with connected(load_config(config)) as services:
-            await services.approvals.cancel(task_id)
-            status = (await services.store.load(task_id)).task.status
+            status = (await api.cancel_task(services, _operator(services), task_id)).status
             print(f"Task {task_id}: {'asked to stop' if status == 'running' else status}.")
 
     asyncio.run(work())
@@ -102,9 +103,9 @@ async def print_outcome(services: Services, state: TaskState) -> None:
 
 
 async def _list(services: Services, limit: int, *, as_json: bool) -> None:
-    found = await services.store.tasks(limit=limit)
+    found = (await api.list_tasks(services, _operator(services), page_size=limit)).tasks
     if as_json:
-        display.print_json({"tasks": [display.task_row(task) for task in found]})
+        display.print_json({"tasks": [display.as_json(task) for task in found]})
         return
     rows = [
         (
@@ -125,17 +126,22 @@ async def _show(services: Services, task_id: int, *, follow: bool, as_json: bool
         async for entry in entries(services.store, task_id):
             if not as_json and (line := display.entry_line(entry)):
                 print(line)
-    state = await services.store.load(task_id)
     if as_json:
-        artifacts = await services.store.artifacts(task_id)
-        display.print_json(display.task_json(state, artifacts, await services.store.cost_usd(task_id)))
+        shown = display.as_json(await api.show_task(services, _operator(services), task_id))
+        journal = await api.journal(services, _operator(services), task_id)
+        display.print_json(shown | {"journal": [display.as_json(entry) for entry in journal]})
         return
+    state = await services.store.load(task_id)
     if not follow:
         print(f"request: {visible(state.task.prompt)}")
         for entry in state.entries:
             if line := display.entry_line(entry):
                 print(line)
     await print_outcome(services, state)
+
+
+def _operator(services: Services) -> Viewer:
+    return terminal(services.people, services.workspaces)
 
 
 def _markdown(state: TaskState) -> list[str]:

@@ -56,10 +56,6 @@ def outcome(connection: Connection, task_id: int) -> TaskOutcome:
     )
 
 
-def open_approvals(connection: Connection) -> list[Approval]:
-    return cards(connection, UNDECIDED_CARDS, {})
-
-
 def newest_artifacts(connection: Connection, task_id: int) -> list[Artifact]:
     made = [rows.artifact(row) for row in connection.execute(OF_TASK, {"task": task_id})]
     return list({artifact.path: artifact for artifact in made}.values())

@@ -140,9 +140,6 @@ class SqlStore(SqlListings):
     async def outcome(self, task_id: int) -> TaskOutcome:
         return await self.database.read(lambda connection: lookups.outcome(connection, task_id))
 
-    async def open_approvals(self) -> list[Approval]:
-        return await self.database.read(lookups.open_approvals)
-
     async def artifacts(self, task_id: int) -> list[Artifact]:
         return await self.database.read(lambda connection: lookups.newest_artifacts(connection, task_id))
 

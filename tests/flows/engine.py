@@ -22,6 +22,7 @@ from agent.loop import Loop
 from agent.people import People
 from agent.policy import PolicySettings
 from agent.ports.clock import Clock
+from agent.ports.listings import ApprovalSelection
 from agent.ports.store import TaskState
 from agent.progress import ProgressSettings
 from agent.tool import Arguments, Tool, ToolContext, schema
@@ -90,7 +91,7 @@ class Engine:
 
     async def decide(self, outcome: Outcome | None = None) -> None:
         """Approve the only open card, or say what happened."""
-        [card] = await self.store.open_approvals()
+        [card] = await self.store.approvals(which=ApprovalSelection(status="open"))
         now = self.store.clock.now()
         press = ButtonPress(presser=OPERATOR, verdict="approved", pressed_at=now, token=card.token, outcome=outcome)
         await self.approvals.decide(press)

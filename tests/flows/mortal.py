@@ -23,6 +23,7 @@ from sqlalchemy import Engine, event
 
 from agent.domain import OPERATOR, TERMINAL, Address, ButtonPress, IncomingMessage
 from agent.errors import Conflict
+from agent.ports.listings import ApprovalSelection
 from bot.app import App, started
 from bot.config import load_config
 from channels.webhook import callback_address
@@ -55,7 +56,7 @@ async def _live(config: Path) -> None:
         [hook] = [hook for hook in await app.services.store.hooks() if hook.name == "flow"]
         accepted = await app.services.inbox.accept(_request(app, hook.deliver[0]))
         while not await _over(app, accepted.task_id):
-            for approval in await app.services.store.open_approvals():
+            for approval in await app.services.store.approvals(which=ApprovalSelection(status="open")):
                 press: dict[str, Any] = {"presser": OPERATOR, "pressed_at": app.services.clock.now()}
                 try:
                     await app.services.approvals.decide(ButtonPress(verdict="approved", token=approval.token, **press))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agent.domain import Approval
 from agent.errors import Conflict
+from agent.ports.listings import ApprovalSelection
 from agent.tool import Preview, ToolContext
 from tests.flows.bot import Bot, running
 from tests.flows.engine import NoArguments, engine, tool
@@ -33,7 +34,7 @@ async def test_a_wish_to_stop_holds_also_when_the_run_is_about_to_park(tmp_path:
         state = await one.run(await one.accept())
         assert (state.task.status, state.approvals, sent) == ("cancelled", (), [])
         assert [call.status for call in state.calls] == ["cancelled"]
-        assert await one.store.open_approvals() == []
+        assert await one.store.approvals(which=ApprovalSelection(status="open")) == []
 
 
 async def test_a_stop_at_any_moment_ends_the_task(tmp_path: Path) -> None:

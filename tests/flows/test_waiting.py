@@ -12,6 +12,7 @@ import pytest
 
 from agent.domain import Address, Call, Entry, IncomingMessage, Target
 from agent.endings import DELIVERY_LIFE
+from agent.ports.listings import ApprovalSelection
 from agent.ports.store import NewApproval, NewDelivery, RunKey, Step
 from agent.tool import digest
 from bot.clock import SystemClock
@@ -58,7 +59,7 @@ async def _started(home: Path) -> tuple[int, int]:
 async def _works(bot: Bot) -> None:
     bot.model.will("Hello.")
     assert (await bot.ask("Hello?")).task.answer == "Hello."
-    cards = await bot.app.services.store.open_approvals()
+    cards = await bot.app.services.store.approvals(limit=WAITING + 1, which=ApprovalSelection(status="open"))
     assert len(cards) == WAITING
     bot.model.will("Written.")
     chosen = cards[WAITING // 2]

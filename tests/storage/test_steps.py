@@ -11,6 +11,7 @@ import pytest
 
 from agent.domain import Address, Delivery, Entry, Target, Usage
 from agent.errors import Conflict, NotFound
+from agent.ports.listings import ApprovalSelection
 from agent.ports.store import ApprovalChange, CallChange, NewArtifact, Step, TaskState
 from storage.store.sql import SqlStore
 from tests.clock import START, FakeClock
@@ -142,7 +143,7 @@ async def test_a_card_issued_again_keeps_the_old_one_readable(store: SqlStore) -
     assert (before.status, now.status) == ("superseded", "open")
     assert before.items == now.items
     assert now.items[0].preview == "new diff"
-    assert await store.open_approvals() == [now]
+    assert await store.approvals(which=ApprovalSelection(status="open")) == [now]
 
 
 async def test_one_of_two_presses_wins(store: SqlStore) -> None:

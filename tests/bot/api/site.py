@@ -99,12 +99,14 @@ class Site:
 
 
 @asynccontextmanager
-async def running(home: Path, model: FakeLLM | None = None, **http: Any) -> AsyncIterator[Site]:
+async def running(
+    home: Path, model: FakeLLM | None = None, *, model_id: str = "fake", **http: Any
+) -> AsyncIterator[Site]:
     """Start Signoff in a folder; `http` goes into that section of its configuration."""
     fake = model or FakeLLM()
     if not fake.base_url:
         await fake.start()
-    path = configured(home, fake.base_url, **http)
+    path = configured(home, fake.base_url, model_id=model_id, **http)
     try:
         async with started(load_config(path)) as app, aiohttp.ClientSession() as client:
             yield Site(app=app, http=client, model=fake, home=home)
@@ -113,13 +115,13 @@ async def running(home: Path, model: FakeLLM | None = None, **http: Any) -> Asyn
             await fake.close()
 
 
-def configured(home: Path, base_url: str, **http: Any) -> Path:
+def configured(home: Path, base_url: str, *, model_id: str = "fake", **http: Any) -> Path:
     """Write a configuration in which Ann and Bob each have a workspace; its path."""
     for folder in HOMES.values():
         (home / folder).mkdir(exist_ok=True)
     settings = {
         "bot": {"data_dir": str(home / "data"), "grace_seconds": 0, "http": {"port": 0, **http}},
-        "agent": {"model": "fake", "models": {"fake": {"model": "openai/fake", "api_base": base_url}}},
+        "agent": {"model": "fake", "models": {"fake": {"model": f"openai/{model_id}", "api_base": base_url}}},
         "people": [{"name": name, "roles": ["approver"]} for name in HOMES],
         "workspaces": {
             folder: {"path": str(home / folder), "channels": [f"console:{name}"]} for name, folder in HOMES.items()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.api.openapi import document
 from bot.api.route import Route
 from bot.api.stream import Streams
 from bot.api.table import table
@@ -87,6 +88,17 @@ async def test_without_a_token_nobody_comes_in(site: Site) -> None:
     assert {answer.error["code"] for answer in answers} == {"unauthorized"}
     assert {answer.headers["WWW-Authenticate"] for answer in answers} == {"Bearer"}
     assert len({answer.body for answer in answers}) == 1
+
+
+async def test_the_description_is_for_everybody(site: Site) -> None:
+    """No login is needed to read it, and it holds the routes of the table, each with its scope."""
+    answer = await site.get(None, "/openapi.json")
+    assert answer.status == 200
+    assert answer.json == document(ROUTES)
+    described = {(method, path) for path, methods in answer.json["paths"].items() for method in methods}
+    assert described == {(route.method.lower(), route.path) for route in ROUTES}
+    ids = [one["operationId"] for methods in answer.json["paths"].values() for one in methods.values()]
+    assert len(ids) == len(set(ids))
 
 
 async def test_without_its_scope_a_route_is_forbidden(site: Site) -> None:
