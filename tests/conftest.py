@@ -1,11 +1,13 @@
 """What holds for every test: no network but loopback, no settings from outside, every skip reported."""
 
 import ipaddress
+import logging
 import os
 import sys
 from collections.abc import Iterator
 
 import pytest
+import structlog
 from hypothesis import settings
 
 # More by option: --hypothesis-profile=thorough
@@ -70,3 +72,14 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = len(terminalreporter.stats.get("skipped", []))
     terminalreporter.write_line(f"{skipped} skipped, the reasons are above" if skipped else "nothing was skipped")
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """A test that starts the product's logging leaves no handler behind that writes to its closed stderr."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)

@@ -115,7 +115,7 @@ def test_a_task_is_shown_whole(home: Home) -> None:
     """The keys that programs rely on; `export` gives the same."""
     home.signoff("ask", "write", typed="y\n")
     task = home.signoff("tasks", "1", "--json").json
-    assert set(task) == {
+    assert set(task) >= {
         "task_id", "status", "error_code", "text", "artifacts", "approvals", "journal", "cost_usd",
     }  # fmt: skip
     assert (task["status"], task["error_code"], task["text"]) == ("done", None, "Both were handled.")
@@ -172,12 +172,12 @@ def test_the_schema_is_brought_up_to_date(home: Home) -> None:
 
 
 def test_run_greets_with_a_line_to_paste(home: Home) -> None:
-    """Two lines on stdout; the token of the hook `demo` is new at each start."""
+    """Three lines on stdout; the token of the hook `demo` is new at each start."""
     tokens = []
     for _ in range(2):
         with home.serving() as served:
-            webhook, ready = served.lines
-            assert ready == "ready"
+            console, webhook, ready = served.lines
+            assert (console.startswith("console: http"), ready) == (True, "ready")
             command = shlex.split(webhook.removeprefix("webhook: "))
             answer = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=30).stdout)
             assert answer["status"] == "done"
