@@ -80,7 +80,7 @@ async def test_sessions_are_made_listed_renamed_and_put_away(store: SqlStore) ->
     assert [one.session.session_id for one in await store.sessions(which=SessionSelection(archived=True))] == [made]
     for change in ({"title": "x"}, {"archived": True}):
         with pytest.raises(NotFound):
-            await store.change_session(999, **change)  # type: ignore[arg-type]
+            await store.change_session(999, **change)
     with pytest.raises(NotFound):
         await store.session(999)
 
