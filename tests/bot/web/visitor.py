@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+from aiohttp import FormData
 
 from bot.api import access
 from tests.bot.api.site import Answer, Site
@@ -33,12 +35,13 @@ class Visitor:
     site: Site
     cookie: str
     csrf: str = ""
-    seen: list[str] = field(default_factory=list)
 
     async def get(self, path: str, **headers: str) -> Seen:
         return await self._send("GET", path, headers={**PLAIN, **headers})
 
-    async def post(self, path: str, form: Mapping[str, Any] | None = None, *, part: bool = True, **sent: Any) -> Seen:
+    async def post(
+        self, path: str, form: Mapping[str, Any] | FormData | None = None, *, part: bool = True, **sent: Any
+    ) -> Seen:
         """Send a form as htmx does (`part`), or as a browser does without a script."""
         headers = {"X-CSRF-Token": self.csrf, **PLAIN, **({"HX-Request": "true"} if part else {})}
         return await self._send("POST", path, headers=headers, **({"data": form} if form is not None else {}), **sent)
