@@ -1,7 +1,7 @@
 # Everything a checkout needs. Only python3 (3.11 or newer, with venv) has to be there already.
 # uv is used for installing when it is on the PATH; nothing requires it.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check bench eval lock
+.PHONY: help setup run test check bench eval lock pictures
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
@@ -12,7 +12,7 @@ STAMP := $(VENV)/.installed
 LOCKS := requirements/run.txt requirements/test.txt
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Create .venv and install the locked dependencies (does nothing when they are there)
 
@@ -56,3 +56,6 @@ lock: ## Write requirements/*.txt anew (needs uv; UPGRADE=--upgrade takes newer 
 	@command -v uv >/dev/null 2>&1 || { echo "make lock needs uv: https://docs.astral.sh/uv/"; exit 1; } >&2
 	$(UV_COMPILE) --output-file requirements/run.txt
 	$(UV_COMPILE) --extra test --constraint requirements/run.txt --output-file requirements/test.txt
+
+pictures: setup ## Take the pictures of the README anew (needs Debian's chromium)
+	$(PY) -m tests.browser.pictures

@@ -50,6 +50,8 @@ def test_wheel_holds_the_product_below_one_name(wheel: Path) -> None:
     assert {name for name in top if not name.endswith(".dist-info")} == {"signoff"}
     inside = {name.split("/")[2] for name in names if name.startswith("signoff/_app/")}
     assert inside == {"agent", "bot", "channels", "storage", "tools", "skills", "demo-workspace", "config.yaml"}
+    files = (path.relative_to(ROOT) for path in (ROOT / "bot/web").rglob("*.*") if path.suffix != ".pyc")
+    assert {f"signoff/_app/{path}" for path in files} <= set(names), "templates, styles and scripts come along"
     assert not [name for name in names if "__pycache__" in name or "/.env" in name]
 
 

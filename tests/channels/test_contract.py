@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import get_args
 
@@ -87,11 +88,9 @@ async def test_it_stops_whether_it_was_started_or_not(site: Site, case: Case) ->
 async def test_what_it_cannot_send_is_a_channel_error(site: Site, case: Case) -> None:
     """Whatever goes wrong on the way out says by its class whether to try again; nothing else comes out."""
     channel = case.make(site)
-    try:
+    with suppress(ChannelError):
         sent_as = await channel.send(outgoing(site, case))
-    except ChannelError as error:
-        sent_as = str(error)
-    assert sent_as is None or sent_as
+        assert sent_as is None or sent_as
     await channel.stop()
 
 
