@@ -27,7 +27,8 @@ def item(number: int = 1, **changes: Any) -> ItemView:
 def card(*items: ItemView, may: bool = True, **changes: Any) -> Page:
     given = {
         "id": 7, "task_id": 1, "kind": "change", "status": "open", "approvers": ["approver"],
-        "items": items or (item(),), "note": "", "created_at": NOW, "expires_at": NOW, "decided_by": None, "decided_at": None,
+        "items": items or (item(),), "note": "", "created_at": NOW, "expires_at": NOW,
+        "decided_by": None, "decided_at": None,
     }  # fmt: skip
     view = ApprovalView.model_validate(given | changes)
     html = rendering.render(
