@@ -56,7 +56,7 @@ def verdict(approval: Approval) -> str:
         case "denied" | "changes":
             return f"Approval {number}: denied by {by}.\n{_item_verdicts(approval.items)}".strip()
         case "expired":
-            return f"Approval {number}: expired, nothing was run. Ask again if it is still needed."
+            return f"Approval {number}: expired, nothing was run. Still needed? approve {number} --ask-again"
         case "cancelled":
             return f"Approval {number}: the task was cancelled, nothing was run."
         case "superseded":
