@@ -178,6 +178,14 @@ class PastTask:
     """Paths of the files it made."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Earlier:
+    """Ended tasks of a session, oldest first; `before` is how many there are of those that were not asked for."""
+
+    tasks: list[PastTask]
+    before: int = 0
+
+
 Plan = Callable[[TaskState], Step | None]
 """A pure decision over a locked task; None changes nothing, a BadInput rolls back and reaches the caller."""
 
@@ -241,8 +249,8 @@ class Store(Protocol):
         """A task with its rows; NotFound."""
         ...
 
-    async def earlier(self, session: Session, before_seq: int) -> list[PastTask]:
-        """The ended tasks of a session from `session.summary_from` on, oldest first."""
+    async def earlier(self, session: Session, before_seq: int, after_seq: int = 0) -> Earlier:
+        """The ended tasks of a session from `session.summary_from` on; those up to `after_seq` are only counted."""
         ...
 
     async def advance(self, run: RunKey, step: Step) -> None:
