@@ -143,7 +143,8 @@ class Step:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskState:
     """A task with all its rows, read in one go. A damaged journal row arrives as an entry of kind `status` with
-    `{"status": "damaged"}` instead of failing the rest."""
+    `{"status": "damaged"}` instead of failing the rest. `damaged`: something else cannot be read and is empty here, so
+    the task must not go on."""
 
     task: Task
     session: Session
@@ -151,6 +152,7 @@ class TaskState:
     calls: tuple[Call, ...] = ()
     approvals: tuple[Approval, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
+    damaged: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
