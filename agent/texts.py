@@ -89,6 +89,7 @@ EXPIRED = (
     "Ask again to have the same change proposed once more."
 )
 CRASHED = "the process died three times while working on it. The log names the place; ask again after mending it."
+DAMAGED = "a row of this task in the database is damaged. Restore a backup, or ask again."
 INTERNAL = "an unexpected error in Signoff itself. The log has the details under this task's number."
 NO_ANSWER = "the model gave an empty answer twice. Try again, or choose another model."
 NO_TOOL_CALL = (

@@ -27,6 +27,7 @@ from agent.errors import (
 )
 from agent.ports.channels import Channel
 from agent.ports.listings import Listings
+from bot.entrance.bodies import BODY_SECONDS, bodies_within
 from bot.entrance.door import Door
 from bot.entrance.headers import secure
 
@@ -91,8 +92,10 @@ class Server:
         max_body: int,
         door: Door | None = None,
         around: Sequence[Middleware] = (),
+        body_seconds: float = BODY_SECONDS,
     ) -> None:
-        app = web.Application(middlewares=[*around, _errors_as_json], client_max_size=max_body)
+        middlewares = [*around, _errors_as_json, bodies_within(body_seconds)]
+        app = web.Application(middlewares=middlewares, client_max_size=max_body)
         app.on_response_prepare.append(secure)
         app.router.add_routes(health.routes())
         for channel in channels:
@@ -138,7 +141,10 @@ async def _errors_as_json(
         return await handler(request)
     except web.HTTPException as answer:
         headers = {name: value for name, value in answer.headers.items() if name in {"Allow", "Retry-After"}}
-        return _error(answer.status, answer.text or answer.reason, headers=headers)
+        response = _error(answer.status, answer.text or answer.reason, headers=headers)
+        if answer.status == 408:
+            response.force_close()  # what comes yet would be taken for the next request
+        return response
     except SignoffError as error:
         return _refused(error)
     except Exception:

@@ -83,7 +83,7 @@ class Route:
         if self.query or self.headers or self.body:
             found.add(422)
         if self.body or self.sent:
-            found |= {400, 413, 415}
+            found |= {400, 408, 413, 415}
         return sorted(found)
 
     def status_of(self, shown: Shown) -> int:
@@ -91,7 +91,7 @@ class Route:
         return next(status for status, kind in self.answers.items() if kind is type(shown))
 
     async def read(self, request: web.Request) -> dict[str, Any]:
-        """The query, headers and body as the route's models; BadInput names the field, HTTP 400, 413 or 415."""
+        """The query, headers and body as the route's models; BadInput names the field, HTTP 400, 408, 413 or 415."""
         return {
             "query": self.query and _parameters(self.query, _once(request)),
             "headers": self.headers and _parameters(self.headers, _known(self.headers, request)),

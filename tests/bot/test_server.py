@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -25,7 +26,10 @@ class Broken:
     features: frozenset[Feature] = frozenset()
 
     def routes(self) -> Sequence[web.RouteDef]:
-        return [web.get("/broken/{secret}/{how}", self.fail)]
+        return [web.get("/broken/{secret}/{how}", self.fail), web.post("/length", self.length)]
+
+    async def length(self, request: web.Request) -> web.Response:
+        return web.Response(text=str(len(await request.read())))
 
     async def fail(self, request: web.Request) -> web.Response:
         if request.match_info["how"] == "storage":
@@ -120,3 +124,35 @@ async def test_an_unknown_path_is_404_in_json(client: aiohttp.ClientSession) -> 
     """Like every error."""
     status, body = await answered(client, "/nowhere")
     assert (status, body["error"]["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("head", ["Content-Length: 9", "Transfer-Encoding: chunked"])
+async def test_a_body_that_stops_is_answered_and_hung_up(health: Health, head: str) -> None:
+    """Half a body and then nothing: 408 as JSON, and the connection is closed."""
+    server = Server(health, [Broken()], max_body=1000, body_seconds=0.1)
+    port = await server.start("127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"POST /length HTTP/1.1\r\nHost: x\r\n{head}\r\n\r\n1".encode())
+    answer = await reader.read()
+    writer.close()
+    await server.close()
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"Connection: close" in answer
+    assert b'{"error":{"code":"request_timeout","message":"The body stopped: ' in answer
+
+
+async def test_a_slow_body_is_read_to_its_end(health: Health) -> None:
+    """However long it takes in all, as long as it goes on; and the same connection takes the next request."""
+    server = Server(health, [Broken()], max_body=1000, body_seconds=0.1)
+    port = await server.start("127.0.0.1", 0)
+
+    async def slowly() -> AsyncIterator[bytes]:
+        for _ in range(10):
+            await asyncio.sleep(0.03)
+            yield b"x"
+
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as client:
+        for _ in range(2):
+            async with client.post("/length", data=slowly()) as answer:
+                assert await answer.text() == "10"
+    await server.close()
