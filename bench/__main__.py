@@ -28,7 +28,7 @@ from pathlib import Path
 
 import orjson
 
-from bench import commits, history, memory, nanobot, prompt, report, start, stream, throughput, tool, turn
+from bench import commits, followers, history, memory, nanobot, prompt, report, start, stream, throughput, tool, turn
 from bench.fleet import Fleet
 from bench.report import Row
 
@@ -45,6 +45,7 @@ MEASURES: dict[str, Measure] = {
     "G9": tool.measure,
     "G12": prompt.measure,
     "G13": commits.measure,
+    "G14": followers.measure,
 }
 
 
@@ -90,7 +91,7 @@ async def main(options: argparse.Namespace) -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description="Measure Signoff beside the floor.")
     parser.add_argument(
-        "goals", nargs="*", metavar="GOAL", choices=[*MEASURES, "all"], default="all", help="G1 … G13, or all"
+        "goals", nargs="*", metavar="GOAL", choices=[*MEASURES, "all"], default="all", help="G1 … G14, or all"
     )
     parser.add_argument("--quick", action="store_true", help="less load, under a minute")
     parser.add_argument("--nanobot", action="store_true", help=f"compare with {nanobot.PACKAGE}, too")

@@ -7,7 +7,8 @@ shows. `TOOL:name:path` in a message is answered with a call of that tool first.
 asks for 1,000 pieces of text.
 
 - POST /v1/chat/completions, streamed or not
-- POST /set?latency=50&chunks=20: milliseconds before the first byte, pieces of text in an answer
+- POST /set?latency=50&chunks=20&pause=0: milliseconds before the first byte, pieces of text in an answer, milliseconds
+  between its writes
 - POST /reset, GET /record: `{"requests", "tool_calls", "last_bytes", "markers": {marker: times asked}}`
 """
 
@@ -35,11 +36,12 @@ _BYTES_PER_TOKEN = 4
 
 
 class FakeModel:
-    """Answers at once, or after `latency` milliseconds."""
+    """Answers at once, or after `latency` milliseconds, with `pause` milliseconds between the writes of an answer."""
 
     def __init__(self) -> None:
         self.latency = 0.0
         self.chunks = 20
+        self.pause = 0.0
         self._clear()
 
     def app(self) -> web.Application:
@@ -85,11 +87,12 @@ class FakeModel:
                 return _json(_whole(marker, count, tokens))
             first = _piece({"role": "assistant", "content": f"{marker} "})
             events = [first, *_text_events(count), *_ending("stop", tokens, count)]
-        return await _stream(request, events)
+        return await _stream(request, events, self.pause / 1000)
 
     async def _set(self, request: web.Request) -> web.Response:
         self.latency = float(request.query.get("latency", self.latency))
         self.chunks = int(request.query.get("chunks", self.chunks))
+        self.pause = float(request.query.get("pause", self.pause))
         return _json({})
 
     async def _reset(self, _: web.Request) -> web.Response:
@@ -158,10 +161,12 @@ def _whole(marker: str, count: int, tokens: int) -> dict[str, Any]:
     }
 
 
-async def _stream(request: web.Request, events: Sequence[bytes]) -> web.StreamResponse:
+async def _stream(request: web.Request, events: Sequence[bytes], pause_seconds: float) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
     await response.prepare(request)
     for start in range(0, len(events), _EVENTS_PER_WRITE):
+        if start and pause_seconds:
+            await asyncio.sleep(pause_seconds)
         await response.write(b"".join(events[start : start + _EVENTS_PER_WRITE]))
     await response.write_eof()
     return response

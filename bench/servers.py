@@ -29,10 +29,12 @@ class FakeModelServer:
     url: str
     http: aiohttp.ClientSession
 
-    async def set(self, *, latency: int = 0, chunks: int = 20) -> None:
+    async def set(self, *, latency: int = 0, chunks: int = 20, pause: int = 0) -> None:
         """How it answers from now on, and a new record."""
         root = self.url.removesuffix("/v1")
-        await (await self.http.post(f"{root}/set", params={"latency": latency, "chunks": chunks})).read()
+        await (
+            await self.http.post(f"{root}/set", params={"latency": latency, "chunks": chunks, "pause": pause})
+        ).read()
         await (await self.http.post(f"{root}/reset")).read()
 
     async def record(self) -> dict[str, Any]:
@@ -68,6 +70,7 @@ class SignoffServer:
     url: str
     token: str = field(repr=False)
     database: Path
+    config: Path
     name: str = "Signoff"
 
     def request(self, message: Message) -> dict[str, Any]:
@@ -121,13 +124,16 @@ async def start_signoff(http: aiohttp.ClientSession, folder: Path, model_url: st
         secrets = folder / ".env"
         secrets.touch(mode=0o600)
         secrets.write_text("LLM_API_KEY=none\n")
-        (folder / "hook.json").write_bytes(await _run("webhooks", "create", "bench", "--json", "--config", str(config)))
+        (folder / "hook.json").write_bytes(
+            await run_command("webhooks", "create", "bench", "--json", "--config", str(config))
+        )
     token = orjson.loads((folder / "hook.json").read_bytes())["token"]
     command = [sys.executable, "-m", "bot", "run", "--config", str(config)]
     process = await spawn(command, ROOT, folder / "signoff.log")
     await process.ready(http, f"http://127.0.0.1:{port}/readyz")
     database = next((folder / "data").glob("*.sqlite3"))
-    return SignoffServer(process=process, url=f"http://127.0.0.1:{port}", token=token, database=database)
+    url = f"http://127.0.0.1:{port}"
+    return SignoffServer(process=process, url=url, token=token, database=database, config=config)
 
 
 def write_document(workspace: Path) -> None:
@@ -147,7 +153,7 @@ def _config(port: int, model_url: str, transport: str) -> str:
     )
 
 
-async def _run(*arguments: str) -> bytes:
+async def run_command(*arguments: str) -> bytes:
     """The output of one `signoff` command."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bot", *arguments, cwd=ROOT, stdout=asyncio.subprocess.PIPE
