@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, event
 
-from agent.errors import ConfigError, StorageError
+from agent.errors import ConfigError, DiskFull, StorageError
 from storage.database import Database, open_database
 from storage.store.sql import SqlStore
 from tests.clock import FakeClock
@@ -97,6 +97,7 @@ async def test_a_full_disk_fails_everybody_who_shares_the_commit(database: Datab
     works = [database.write(partial(_run, insert.format(number))) for number in range(3)]
     outcomes = await asyncio.gather(*works, return_exceptions=True)
     assert {str(outcome) for outcome in outcomes} == {"The disk is full: nothing was stored; make room and try again."}
+    assert {type(outcome) for outcome in outcomes} == {DiskFull}
     assert await database.read(partial(driver, "SELECT count(*) FROM hooks")) == 0
     await database.write(partial(driver, "PRAGMA max_page_count=100000"))
     await database.write(partial(_run, insert.format("fits")))
