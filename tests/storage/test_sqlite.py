@@ -158,3 +158,15 @@ async def test_every_write_of_one_loop_turn_is_kept(database: Database) -> None:
     store = SqlStore(database, FakeClock())
     await asyncio.gather(*(given.accept(store) for _ in range(600)))
     assert await database.read(partial(driver, "SELECT count(*) FROM tasks")) == 600
+
+
+async def test_sqlite_needs_nothing_of_postgresql(path: Path) -> None:
+    """Neither its dialect nor its driver is loaded by a start on SQLite: that is a twentieth of the start's time."""
+    code = (
+        "import asyncio, sys; from storage.store.sql import open_store; from bot.clock import SystemClock\n"
+        "async def main(): await (await open_store(sys.argv[1], clock=SystemClock())).close()\n"
+        "asyncio.run(main())\n"
+        "print([name for name in sys.modules if 'postgres' in name or 'asyncpg' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
