@@ -18,6 +18,7 @@ from agent.errors import (
     BadInput,
     ConfigError,
     Conflict,
+    DiskFull,
     Draining,
     Forbidden,
     NotAuthentic,
@@ -157,6 +158,8 @@ def _refused(error: SignoffError) -> web.Response:
     if status >= 500 and not isinstance(error, Draining):
         log.error("request_failed", kind=type(error).__name__, reason=str(error))
     headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}}.get(status)
+    if isinstance(error, DiskFull):
+        return _error(status, "The disk is full: nothing was stored.", headers=headers, code="disk_full")
     if isinstance(error, StorageError):
         return _error(status, "The database does not answer; try again.", headers=headers, code="unavailable")
     if isinstance(error, Draining):

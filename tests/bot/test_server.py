@@ -12,7 +12,7 @@ import structlog
 from aiohttp import web
 
 from agent.domain import Address
-from agent.errors import StorageError
+from agent.errors import DiskFull, StorageError
 from agent.ports.channels import Feature, Outgoing, Progress
 from bot.server import Health, Server
 from storage.store.sql import SqlStore, open_store
@@ -34,6 +34,8 @@ class Broken:
     async def fail(self, request: web.Request) -> web.Response:
         if request.match_info["how"] == "storage":
             raise StorageError("the disk is full in /very/private")
+        if request.match_info["how"] == "full":
+            raise DiskFull("the disk of /very/private is full")
         raise ZeroDivisionError("internal details")
 
     async def start(self) -> None: ...
@@ -156,3 +158,9 @@ async def test_a_slow_body_is_read_to_its_end(health: Health) -> None:
             async with client.post("/length", data=slowly()) as answer:
                 assert await answer.text() == "10"
     await server.close()
+
+
+async def test_a_full_disk_is_named(client: aiohttp.ClientSession) -> None:
+    """Whoever sees the 503 knows what to mend, and no paths."""
+    error = {"code": "disk_full", "message": "The disk is full: nothing was stored."}
+    assert await answered(client, "/broken/x/full") == (503, {"error": error})
