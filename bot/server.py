@@ -142,7 +142,7 @@ async def _errors_as_json(
         return await handler(request)
     except web.HTTPException as answer:
         headers = {name: value for name, value in answer.headers.items() if name in {"Allow", "Retry-After"}}
-        response = _error(answer.status, answer.text or answer.reason, headers=headers)
+        response = _error(answer.status, _said(answer), headers=headers)
         if answer.status == 408:
             response.force_close()  # what comes yet would be taken for the next request
         return response
@@ -151,6 +151,15 @@ async def _errors_as_json(
     except Exception:
         log.exception("request_failed_unexpectedly", method=request.method, route=_route(request))
         return _error(500, "An unexpected error; the log has the details.")
+
+
+def _said(answer: web.HTTPException) -> str:
+    """What is wrong; aiohttp's own texts for these two only repeat the status."""
+    if isinstance(answer, web.HTTPMethodNotAllowed):
+        return f"{answer.method} is not possible here; possible: {', '.join(sorted(answer.allowed_methods))}."
+    if isinstance(answer, web.HTTPNotFound):
+        return "There is nothing at this address."
+    return answer.text or answer.reason
 
 
 def _refused(error: SignoffError) -> web.Response:

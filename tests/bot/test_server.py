@@ -125,7 +125,17 @@ async def test_a_database_in_trouble_is_503_without_details(client: aiohttp.Clie
 async def test_an_unknown_path_is_404_in_json(client: aiohttp.ClientSession) -> None:
     """Like every error."""
     status, body = await answered(client, "/nowhere")
-    assert (status, body["error"]["code"]) == (404, "not_found")
+    assert (status, body["error"]) == (404, {"code": "not_found", "message": "There is nothing at this address."})
+
+
+async def test_a_method_that_a_path_does_not_take_is_405_with_those_it_takes(client: aiohttp.ClientSession) -> None:
+    """In a sentence and in `Allow`."""
+    async with client.delete("/healthz") as answer:
+        assert (answer.status, answer.headers["Allow"]) == (405, "GET,HEAD")
+        assert (await answer.json())["error"] == {
+            "code": "method_not_allowed",
+            "message": "DELETE is not possible here; possible: GET, HEAD.",
+        }
 
 
 @pytest.mark.parametrize("head", ["Content-Length: 9", "Transfer-Encoding: chunked"])

@@ -197,6 +197,12 @@ async def test_a_body_that_is_no_request_is_refused(site: Site, body: bytes, sta
     assert (await site.get("ann", "/v1/tasks")).json["tasks"] == []
 
 
+async def test_a_text_that_is_too_long_is_counted_in_characters(site: Site) -> None:
+    """The limit and the length, in words of the sender."""
+    refused = await site.post("ann", "/v1/tasks", {"text": "x" * 40_001})
+    assert refused.error["message"] == "text: write at most 40000 characters, not 40001."
+
+
 async def test_a_body_of_another_kind_is_refused(site: Site) -> None:
     """JSON in UTF-8 is all that is read."""
     for kind in ("text/plain", "application/json; charset=utf-16", "application/x-www-form-urlencoded"):
