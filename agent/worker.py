@@ -143,11 +143,11 @@ class Worker:
             if state.task.crashes >= CRASH_LIMIT:
                 await self._loop.fail(run, "crashed", texts.CRASHED)
                 return
+            if state.task.seq > 1:
+                run.past = await self._past.before(state)
             if state.damaged:
                 await self._loop.fail(run, "damaged", texts.DAMAGED)
                 return
-            if state.task.seq > 1:
-                run.past = await self._past.before(state)
             await self._loop.run(run)
             if run.state.task.status == "running":
                 raise RuntimeError("the loop returned and left its task running")
