@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Any
 
@@ -19,6 +19,8 @@ SUMMARY_CHARACTERS = 2_000
 """How much of a request, and of its answer, stays when a task enters as its summary."""
 EARLIER_TOKENS = 32_000
 """Earlier conversation takes at most a quarter of the model's context, and never more than this."""
+TASK_WEIGHT, ENTRY_WEIGHT = 2_000, 1_500
+"""What Python needs around the texts of a task, and of a journal row, that are kept in memory."""
 OTHER_BYTES = 8_192
 """What a request carries besides its conversation: system prompt and tools."""
 
@@ -27,19 +29,56 @@ _EMPTY_RESULT = "(no output)"
 _BAD_ARGUMENTS = "[The arguments of this call were not a JSON object and are shown as {}.] "
 
 
-def messages(state: TaskState, past: Sequence[PastTask], model: str) -> list[ChatMessage]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rendered:
+    """The messages of an ended task with their size in bytes, and the call ids in them."""
+
+    model: str
+    messages: list[ChatMessage]
+    size: int
+    ids: frozenset[str]
+
+
+class Ended:
+    """An ended task on its way into prompts: it never changes, so what is made of it is made once and kept."""
+
+    def __init__(self, past: PastTask) -> None:
+        self.past = past
+        self.weight = _weight(past)
+        self._kept: Rendered | None = None
+
+    def rendered(self, model: str, taken: set[str]) -> Rendered:
+        """For a model, behind messages that have `taken` call ids, which then holds this task's, too.
+
+        Only calls differ between models, and an id only when it is taken: then all is made anew and not kept.
+        """
+        kept = self._kept
+        if kept is None or (kept.ids and kept.model != model):
+            kept = self._kept = self._rendered(model, set())
+        if not kept.ids.isdisjoint(taken):
+            kept = self._rendered(model, taken)
+        taken |= kept.ids
+        return kept
+
+    def _rendered(self, model: str, taken: set[str]) -> Rendered:
+        ids = set(taken)
+        made = list(_ended(self.past, model, ids))
+        return Rendered(model=model, messages=made, size=_bytes(made), ids=frozenset(ids - taken))
+
+
+def messages(state: TaskState, past: Sequence[Ended], model: str) -> list[ChatMessage]:
     """Earlier tasks and the current one in the OpenAI chat format, without the system message.
 
     Every request begins with a header that numbers it, also while it is the newest: what is earlier conversation is
     told by the numbers, so no byte changes when the next request comes and a provider's prefix cache keeps hitting.
-    `model` is the PROVIDER/MODEL that will answer.
+    `model` is the PROVIDER/MODEL that will answer. The messages of ended tasks are shared: nobody may change them.
     """
     taken: set[str] = set()
-    earlier = [message for ended in past for message in _ended(ended, model, taken)]
+    earlier = [message for ended in past for message in ended.rendered(model, taken).messages]
     return [*earlier, *_turns(state.task, state.entries, model, taken)]
 
 
-def next_window(state: TaskState, past: Sequence[PastTask], context_tokens: int) -> tuple[int, int] | None:
+def next_window(state: TaskState, past: Sequence[Ended], context_tokens: int) -> tuple[int, int] | None:
     """From which task seqs on the next request has tasks whole, and as summaries; None when nothing changes.
 
     To be asked when `state` ends, with the `past` that its requests had. While everything fits, nothing moves; when
@@ -47,15 +86,16 @@ def next_window(state: TaskState, past: Sequence[PastTask], context_tokens: int)
     that is too large to stay whole stays as its summary, however new it is.
     """
     made = dict.fromkeys(str(entry.data.get("path")) for entry in state.entries if entry.kind == "artifact")
-    tasks = [*past, PastTask(task=state.task, entries=state.entries, artifacts=tuple(made))]
+    ended = [*past, Ended(PastTask(task=state.task, entries=state.entries, artifacts=tuple(made)))]
+    tasks = [one.past for one in ended]
     model = next((str(entry.data.get("model")) for entry in reversed(state.entries) if entry.kind == "assistant"), "")
     taken: set[str] = set()
-    sizes = [_bytes(_ended(ended, model, taken)) for ended in tasks]
+    sizes = [one.rendered(model, taken).size for one in ended]
     limit = min(context_tokens // 4, EARLIER_TOKENS) / _tokens_per_byte(state, sum(sizes[:-1]), model)
     if sum(sizes) > limit:
         window = _cut(tasks, sizes, limit, state.session.whole_from)
     else:
-        window = next(ended.task.seq for ended in tasks if ended.entries), tasks[0].task.seq
+        window = next(one.task.seq for one in tasks if one.entries), tasks[0].task.seq
     return None if window == (state.session.whole_from, state.session.summary_from) else window
 
 
@@ -195,6 +235,12 @@ def _refuse(constant: str) -> Any:
 def _short(text: str) -> str:
     left = len(text) - SUMMARY_CHARACTERS
     return text if left <= 0 else f"{text[:SUMMARY_CHARACTERS]} [… {left} more characters]"
+
+
+def _weight(past: PastTask) -> int:
+    """About how many bytes of memory a task takes with the messages made of it."""
+    texts = len(past.task.prompt) + len(past.task.answer or "")
+    return TASK_WEIGHT + 2 * texts + sum(ENTRY_WEIGHT + 2 * len(str(entry.data)) for entry in past.entries)
 
 
 # --- the window ---------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from agent.domain import Call, Entry
 from agent.errors import StopRequested
-from agent.ports.store import CallChange, PastTask, RunKey, Step, Store, TaskState
+from agent.history import Ended
+from agent.ports.store import CallChange, RunKey, Step, Store, TaskState
 
 T = TypeVar("T")
 STOP_SECONDS = 10.0
@@ -37,7 +38,7 @@ class Run:
     `written` counts the rows of the journal that are committed; `on_write` is called after each commit.
     """
 
-    def __init__(self, store: Store, state: TaskState, past: list[PastTask], owner: str) -> None:
+    def __init__(self, store: Store, state: TaskState, past: list[Ended], owner: str) -> None:
         self._store = store
         self._state = state
         self._noted: list[Step] = []

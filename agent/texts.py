@@ -56,7 +56,7 @@ def verdict(approval: Approval) -> str:
         case "denied" | "changes":
             return f"Approval {number}: denied by {by}.\n{_item_verdicts(approval.items)}".strip()
         case "expired":
-            return f"Approval {number}: expired, nothing was run. Ask again if it is still needed."
+            return f"Approval {number}: expired, nothing was run. Still needed? approve {number} --ask-again"
         case "cancelled":
             return f"Approval {number}: the task was cancelled, nothing was run."
         case "superseded":
@@ -89,6 +89,7 @@ EXPIRED = (
     "Ask again to have the same change proposed once more."
 )
 CRASHED = "the process died three times while working on it. The log names the place; ask again after mending it."
+DAMAGED = "a row of this task in the database is damaged. Restore a backup, or ask again."
 INTERNAL = "an unexpected error in Signoff itself. The log has the details under this task's number."
 NO_ANSWER = "the model gave an empty answer twice. Try again, or choose another model."
 NO_TOOL_CALL = (
@@ -188,6 +189,7 @@ CLOSED_CALL = "Not run: the task ended before it."
 SKIPPED_CALL = "It is unknown whether this happened; a person decided to leave it. Do not run it again."
 HAPPENED_CALL = "A person looked and confirmed that this happened."
 ALREADY_DONE = "Done: the file has exactly this content already."
+DONE_BEFORE_STOP = "Done: the file was written before the task stopped."
 ARGUMENTS_CHANGED = "Not run: the stored arguments are not those that were approved."
 KEEPS_CHANGING = "Not run: the file is being changed by something else again and again."
 CHANGED_SINCE = "The file changed since the last card, so here is the new difference."

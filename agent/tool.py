@@ -103,6 +103,8 @@ def digest(tool_name: str, arguments: str) -> str:
 
 def clean(text: str) -> str:
     """Replace lone surrogates, which no database and no provider takes, by U+FFFD."""
+    if text.isascii():
+        return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -12,6 +12,7 @@ from agent import texts
 from agent.approvals import Approvals
 from agent.errors import LeaseLost, StorageError
 from agent.loop import Loop
+from agent.past import Past
 from agent.ports.clock import Clock
 from agent.ports.store import Store, TaskState
 from agent.rounds import repeated
@@ -41,6 +42,7 @@ class Worker:
     ) -> None:
         self._settings = settings
         self._store = store
+        self._past = Past(store)
         self._loop = loop
         self._approvals = approvals
         self._clock = clock
@@ -141,8 +143,11 @@ class Worker:
             if state.task.crashes >= CRASH_LIMIT:
                 await self._loop.fail(run, "crashed", texts.CRASHED)
                 return
+            if state.damaged:
+                await self._loop.fail(run, "damaged", texts.DAMAGED)
+                return
             if state.task.seq > 1:
-                run.past = await self._store.earlier(state.session, state.task.seq)
+                run.past = await self._past.before(state)
             await self._loop.run(run)
             if run.state.task.status == "running":
                 raise RuntimeError("the loop returned and left its task running")

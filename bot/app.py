@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 
@@ -37,6 +38,9 @@ log = structlog.get_logger()
 
 SHORT_GRACE_SECONDS = 1.0
 """For a command that ran tasks only because no server did: whoever waits for the prompt does not wait for them."""
+
+LOCK_SECONDS = 2.0
+"""How often a command that follows a task looks whether the server is still there."""
 
 DEMO_HOOK = "demo"
 DEMO_REQUEST = '{"text": "Summarise the invoices and quotes in this folder"}'
@@ -86,12 +90,37 @@ async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[A
 
 
 @asynccontextmanager
-async def working(services: Services) -> AsyncIterator[None]:
-    """Run tasks while the block lasts, unless a server on the same data does."""
+async def working(services: Services, taken_over: Callable[[], None] = lambda: None) -> AsyncIterator[None]:
+    """Run tasks while the block lasts, unless a server on the same data does; `taken_over` is called when that ends."""
     lock = RunnerLock(services.config.bot.data_dir)
-    if services.embedded and not lock.try_acquire():
-        yield
+    if not services.embedded or lock.try_acquire():
+        async with _at_work(services, lock):
+            yield
         return
+    waiting = asyncio.create_task(_work_when_free(services, lock, taken_over), name="take over")
+    try:
+        yield
+    finally:
+        waiting.cancel()
+        await asyncio.wait([waiting])
+
+
+async def _work_when_free(services: Services, lock: RunnerLock, taken_over: Callable[[], None]) -> None:
+    """Twice in a row must the lock be free: a server that is being restarted comes first."""
+    while True:
+        await asyncio.sleep(LOCK_SECONDS)
+        if not lock.try_acquire():
+            continue
+        lock.release()
+        await asyncio.sleep(LOCK_SECONDS)
+        if lock.try_acquire():
+            taken_over()
+            async with _at_work(services, lock):
+                await asyncio.Event().wait()  # until the block has ended
+
+
+@asynccontextmanager
+async def _at_work(services: Services, lock: RunnerLock) -> AsyncIterator[None]:
     channels = _channels(services)
     try:
         async with running(services, channels, grace_seconds=SHORT_GRACE_SECONDS):

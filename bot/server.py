@@ -18,6 +18,7 @@ from agent.errors import (
     BadInput,
     ConfigError,
     Conflict,
+    DiskFull,
     Draining,
     Forbidden,
     NotAuthentic,
@@ -27,6 +28,7 @@ from agent.errors import (
 )
 from agent.ports.channels import Channel
 from agent.ports.listings import Listings
+from bot.entrance.bodies import BODY_SECONDS, bodies_within
 from bot.entrance.door import Door
 from bot.entrance.headers import secure
 
@@ -91,8 +93,10 @@ class Server:
         max_body: int,
         door: Door | None = None,
         around: Sequence[Middleware] = (),
+        body_seconds: float = BODY_SECONDS,
     ) -> None:
-        app = web.Application(middlewares=[*around, _errors_as_json], client_max_size=max_body)
+        middlewares = [*around, _errors_as_json, bodies_within(body_seconds)]
+        app = web.Application(middlewares=middlewares, client_max_size=max_body)
         app.on_response_prepare.append(secure)
         app.router.add_routes(health.routes())
         for channel in channels:
@@ -138,7 +142,10 @@ async def _errors_as_json(
         return await handler(request)
     except web.HTTPException as answer:
         headers = {name: value for name, value in answer.headers.items() if name in {"Allow", "Retry-After"}}
-        return _error(answer.status, _said(answer), headers=headers)
+        response = _error(answer.status, _said(answer), headers=headers)
+        if answer.status == 408:
+            response.force_close()  # what comes yet would be taken for the next request
+        return response
     except SignoffError as error:
         return _refused(error)
     except Exception:
@@ -160,6 +167,8 @@ def _refused(error: SignoffError) -> web.Response:
     if status >= 500 and not isinstance(error, Draining):
         log.error("request_failed", kind=type(error).__name__, reason=str(error))
     headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}}.get(status)
+    if isinstance(error, DiskFull):
+        return _error(status, "The disk is full: nothing was stored.", headers=headers, code="disk_full")
     if isinstance(error, StorageError):
         return _error(status, "The database does not answer; try again.", headers=headers, code="unavailable")
     if isinstance(error, Draining):

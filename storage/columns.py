@@ -10,8 +10,6 @@ import orjson
 from sqlalchemy import BigInteger, Dialect, Integer, Text, cast, extract, func
 from sqlalchemy.types import TypeDecorator
 
-from agent.errors import StorageError
-
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 PICODOLLARS = Decimal(10**12)
@@ -50,6 +48,12 @@ class Usd(TypeDecorator[Decimal]):
         return None if value is None else Decimal(value) / PICODOLLARS
 
 
+class Damaged(tuple[Any, ...]):
+    """Stands for JSON that cannot be read: an empty sequence, so that one damaged row does not hide all others."""
+
+    __slots__ = ()
+
+
 class Json(TypeDecorator[Any]):
     """JSON as text; dataclasses go in as objects and come out as dicts. None is NULL."""
 
@@ -62,8 +66,8 @@ class Json(TypeDecorator[Any]):
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
         try:
             return None if value is None else orjson.loads(value)
-        except orjson.JSONDecodeError as error:
-            raise StorageError(f"A row of the database is damaged ({error}); restore a backup.") from None
+        except orjson.JSONDecodeError:
+            return Damaged()
 
 
 class Prose(TypeDecorator[str]):

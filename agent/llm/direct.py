@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
@@ -20,6 +22,8 @@ from agent.llm.transport import Chunk, Request
 # A reasoning model may think for minutes before the first word; providers that send keep-alives end the silence.
 # The hour is for a stream that never ends.
 _TIMEOUT = aiohttp.ClientTimeout(total=3600, sock_connect=15, sock_read=300)
+_END_SECONDS = 0.5
+"""How long the end of a body is waited for behind its last event: only with it the connection can be used again."""
 _HEAD = b"data:"
 _DONE = b"[DONE]"
 
@@ -45,6 +49,7 @@ class DirectTransport:
                     if chunks := events.feed(data):
                         yield chunks
                     if events.done:
+                        await _read_on(response)
                         return
                 if chunks := events.close():
                     yield chunks
@@ -115,6 +120,14 @@ class EventLines:
             if payload and isinstance(chunk := _loads(payload), dict):
                 chunks.append(chunk)
         return chunks
+
+
+async def _read_on(response: aiohttp.ClientResponse) -> None:
+    """To the end of the body, which says nothing any more; when it does not come, the connection is given up."""
+    with suppress(TimeoutError, aiohttp.ClientError):
+        async with asyncio.timeout(_END_SECONDS):
+            async for _ in response.content.iter_any():
+                pass
 
 
 def _body(request: Request, *, with_usage: bool) -> dict[str, Any]:

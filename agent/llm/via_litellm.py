@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from copy import deepcopy
 from typing import Any
 
 from agent.errors import ContextTooLong, ModelError
@@ -92,7 +93,7 @@ def _arguments(request: Request) -> dict[str, Any]:
     settings = request.settings
     arguments: dict[str, Any] = {
         "model": settings.model,
-        "messages": list(request.messages),
+        "messages": deepcopy(list(request.messages)),  # litellm writes into them
         "stream": True,
         "stream_options": {"include_usage": True},
         "timeout": _TIMEOUT_SECONDS,

@@ -143,7 +143,8 @@ class Step:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskState:
     """A task with all its rows, read in one go. A damaged journal row arrives as an entry of kind `status` with
-    `{"status": "damaged"}` instead of failing the rest."""
+    `{"status": "damaged"}` instead of failing the rest. `damaged`: something else cannot be read and is empty here, so
+    the task must not go on."""
 
     task: Task
     session: Session
@@ -151,6 +152,7 @@ class TaskState:
     calls: tuple[Call, ...] = ()
     approvals: tuple[Approval, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
+    damaged: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,6 +178,14 @@ class PastTask:
     entries: tuple[Entry, ...] = ()
     artifacts: tuple[str, ...] = ()
     """Paths of the files it made."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Earlier:
+    """Ended tasks of a session, oldest first; `before` is how many there are of those that were not asked for."""
+
+    tasks: list[PastTask]
+    before: int = 0
 
 
 Plan = Callable[[TaskState], Step | None]
@@ -241,8 +251,8 @@ class Store(Protocol):
         """A task with its rows; NotFound."""
         ...
 
-    async def earlier(self, session: Session, before_seq: int) -> list[PastTask]:
-        """The ended tasks of a session from `session.summary_from` on, oldest first."""
+    async def earlier(self, session: Session, before_seq: int, after_seq: int = 0) -> Earlier:
+        """The ended tasks of a session from `session.summary_from` on; those up to `after_seq` are only counted."""
         ...
 
     async def advance(self, run: RunKey, step: Step) -> None:

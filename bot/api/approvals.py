@@ -116,7 +116,7 @@ async def list_approvals(
 async def show_approval(services: Services, viewer: Viewer, approval_id: int) -> ApprovalView:
     """One card; NotFound."""
     viewer.require("approvals:read")
-    return approval_view(await _approval(services, viewer, approval_id))
+    return approval_view(await visible_approval(services, viewer, approval_id))
 
 
 async def decide(services: Services, viewer: Viewer, approval_id: int, decision: Decision) -> ApprovalView:
@@ -130,7 +130,7 @@ async def press(services: Services, viewer: Viewer, approval_id: int, decision: 
     NotFound; Forbidden for somebody who may not decide this card; Conflict when it is decided already.
     """
     viewer.require("approvals:decide")
-    card = await _approval(services, viewer, approval_id)
+    card = await visible_approval(services, viewer, approval_id)
     pressed = ButtonPress(
         presser=viewer.member,
         verdict=decision.verdict,
@@ -150,7 +150,7 @@ async def press(services: Services, viewer: Viewer, approval_id: int, decision: 
     return decided
 
 
-async def _approval(services: Services, viewer: Viewer, approval_id: int) -> Approval:
+async def visible_approval(services: Services, viewer: Viewer, approval_id: int) -> Approval:
     card = await services.store.find_approval(approval_id=approval_id)
     if not viewer.sees((await services.store.task(card.task_id)).workspace):
         raise NotFound(f"There is no approval {approval_id}.")

@@ -26,9 +26,10 @@ class StatusView(Shown):
 
 
 class ProgressView(Shown):
-    """The answer as far as the model has written it; best effort."""
+    """The answer as far as the model has written it, behind the row with `after_seq`; best effort."""
 
     task_id: int
+    after_seq: int
     text: str
 
 
@@ -64,11 +65,13 @@ async def follow(
             if progress is None:
                 yield Event(kind="quiet")
                 continue
-            if progress.text:
-                yield Event(kind="progress", data=ProgressView(task_id=task_id, text=progress.text))
             if progress.entries > reader.seq or progress.status != reader.status:
                 for event in await reader.news():
                     yield event
+            # Text belongs behind the rows it was written after; when more rows have come, it is among them.
+            if progress.text and progress.entries == reader.seq:
+                data = ProgressView(task_id=task_id, after_seq=reader.seq, text=progress.text)
+                yield Event(kind="progress", data=data)
 
 
 class _Reader:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from agent.domain import Role
 from agent.errors import BadInput, NotFound
+from agent.json_keys import RepeatedKey, refuse_repeated
 from bot.api.shapes import Body, Parameters, Shown, refusal
 from bot.api.viewer import Scope, Viewer
 from bot.services import Services
@@ -83,7 +84,7 @@ class Route:
         if self.query or self.headers or self.body:
             found.add(422)
         if self.body or self.sent:
-            found |= {400, 413, 415}
+            found |= {400, 408, 413, 415}
         return sorted(found)
 
     def status_of(self, shown: Shown) -> int:
@@ -91,7 +92,7 @@ class Route:
         return next(status for status, kind in self.answers.items() if kind is type(shown))
 
     async def read(self, request: web.Request) -> dict[str, Any]:
-        """The query, headers and body as the route's models; BadInput names the field, HTTP 400, 413 or 415."""
+        """The query, headers and body as the route's models; BadInput names the field, HTTP 400, 408, 413 or 415."""
         return {
             "query": self.query and _parameters(self.query, _once(request)),
             "headers": self.headers and _parameters(self.headers, _known(self.headers, request)),
@@ -131,7 +132,10 @@ def _parameters(model: type[M], values: Mapping[str, str]) -> M:
 
 def _parsed(model: type[M], body: bytes) -> M:
     try:
+        refuse_repeated(body)
         return model.model_validate_json(body)
+    except RepeatedKey as error:
+        raise web.HTTPBadRequest(text=str(error)) from None
     except ValidationError as error:
         if error.errors()[0]["type"] == "json_invalid":
             raise web.HTTPBadRequest(text="The body is not JSON in UTF-8.") from None

@@ -169,6 +169,15 @@ APPROVALS = (
         refusals=(409,),
         run=lambda call: approvals.decide(call.services, call.viewer, call.id("approval_id"), call.body),
     ),
+    Route(
+        method="POST",
+        path="/v1/approvals/{approval_id}/ask-again",
+        summary="Ask once more for what an expired card asked",
+        scope="tasks:write",
+        answers={201: tasks.TaskView},
+        refusals=(409,),
+        run=lambda call: tasks.ask_again(call.services, call.viewer, call.id("approval_id")),
+    ),
 )
 
 FILES = (

@@ -15,7 +15,7 @@ from agent.errors import BadInput, Conflict, NotFound
 from agent.inbox import TEXT_LIMIT
 from agent.ports.listings import TaskSelection
 from agent.ports.store import TaskState
-from bot.api.approvals import ApprovalView, approval_view
+from bot.api.approvals import ApprovalView, approval_view, visible_approval
 from bot.api.artifacts import ArtifactView, artifact_view
 from bot.api.sessions import new_thread, visible_session
 from bot.api.shapes import PAGE_SIZE, Body, Id, Moment, Page, Parameters, Shown, Text, WrittenId, next_page
@@ -162,6 +162,14 @@ async def show_task(services: Services, viewer: Viewer, task_id: int) -> TaskVie
     viewer.require("tasks:read")
     await visible_task(services, viewer, task_id)
     return await _shown(services, await services.store.load(task_id))
+
+
+async def ask_again(services: Services, viewer: Viewer, approval_id: int) -> TaskView:
+    """The follow-up task that proposes again what an expired card asked, always the same one; Conflict, NotFound."""
+    viewer.require("tasks:write")
+    await visible_approval(services, viewer, approval_id)
+    task_id = await services.approvals.ask_again(approval_id, viewer.member.name)
+    return await show_task(services, viewer, task_id)
 
 
 async def journal(services: Services, viewer: Viewer, task_id: int, after_seq: int = 0) -> list[EntryView]:

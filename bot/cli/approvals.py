@@ -14,6 +14,7 @@ from agent.previews import visible
 from bot.api import approvals as api
 from bot.api.approvals import Decision
 from bot.api.shapes import filled
+from bot.api.tasks import ask_again as propose_again
 from bot.api.viewer import terminal
 from bot.cli import display
 from bot.cli.options import DEFAULT_CONFIG, LARGEST_ID, AsJson, ConfigPath
@@ -49,8 +50,13 @@ def approve(
     item: Items = None,
     outcome: Annotated[Outcome | None, typer.Option(help="For a card that asks whether something happened.")] = None,
     config: ConfigPath = DEFAULT_CONFIG,
+    *,
+    ask_again: Annotated[bool, typer.Option("--ask-again", help="Have what expired proposed again.")] = False,
 ) -> None:
     """Approve everything a card asks for, or some of its items."""
+    if ask_again:
+        asyncio.run(_ask_again(config, approval_id))
+        return
     asyncio.run(_decide(config, approval_id, "approved", item, outcome=outcome))
 
 
@@ -77,3 +83,9 @@ async def _decide(
         viewer = terminal(services.people, services.workspaces)
         decision = filled(Decision, verdict=verdict, items=items or [], reason=reason, outcome=outcome)
         print(visible(texts.verdict(await api.press(services, viewer, approval_id, decision))))
+
+
+async def _ask_again(config: Path, approval_id: int) -> None:
+    async with connected(load_config(config)) as services:
+        task = await propose_again(services, terminal(services.people, services.workspaces), approval_id)
+        print(f"Task {task.task_id} proposes it again: see `tasks {task.task_id}`.")

@@ -57,10 +57,14 @@ def ask(
     files = [_read(path) for path in file or ()]
 
     async def work() -> int:
-        async with connected(settings) as services, working(services):
+        async with connected(settings) as services, working(services, _say_taken_over):
             return await _follow(services, await _accepted(services, prompt, files, session), approve)
 
     return asyncio.run(work())
+
+
+def _say_taken_over() -> None:
+    print("The server has stopped; this command runs the task itself.", flush=True)
 
 
 async def _accepted(services: Services, prompt: str, files: Sequence[IncomingFile], session: str | None) -> int:

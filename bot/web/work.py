@@ -11,7 +11,7 @@ from agent.domain import ApprovalStatus, Origin, TaskStatus
 from agent.errors import BadInput, Conflict
 from bot.api.approvals import Decision, decide, list_approvals, show_approval
 from bot.api.people import list_people
-from bot.api.tasks import TaskFilter, cancel_task, journal, list_tasks, show_task
+from bot.api.tasks import TaskFilter, ask_again, cancel_task, journal, list_tasks, show_task
 from bot.api.workspaces import list_workspaces
 from bot.entrance.rules import VIEWER, Guarded, Rule
 from bot.web.forms import Form, read_form
@@ -129,11 +129,7 @@ class Work:
         return self._shell.fragment(request, "card.html", card=card, note=note)
 
     async def _ask_again(self, request: web.Request) -> web.StreamResponse:
-        viewer, approval_id = request[VIEWER], number(request, "approval_id")
-        viewer.require("tasks:write")
-        await show_approval(self._services, viewer, approval_id)
-        task_id = await self._services.approvals.ask_again(approval_id, viewer.member.name)
-        task = await show_task(self._services, viewer, task_id)
+        task = await ask_again(self._services, request[VIEWER], number(request, "approval_id"))
         return see_other(request, f"/chat/{task.session_id}")
 
     async def _form(self, request: web.Request) -> Form:

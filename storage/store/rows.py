@@ -23,6 +23,7 @@ from agent.domain import (
     Task,
 )
 from storage import tables
+from storage.columns import Damaged
 
 TASK = [tables.tasks.c[name] for name in Task.__dataclass_fields__]
 SESSION = [
@@ -124,6 +125,11 @@ def hook(row: AnyRow) -> Hook:
     fields = row._asdict()
     fields["deliver"] = tuple(row.deliver)
     return Hook(**fields)
+
+
+def damaged(*found: AnyRow) -> bool:
+    """Whether something in these rows cannot be read."""
+    return any(isinstance(value, Damaged) for row in found for value in row)
 
 
 def by_task(rows: Sequence[AnyRow]) -> dict[int, list[AnyRow]]:

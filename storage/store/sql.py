@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agent.domain import Address, Approval, Artifact, Delivery, DeliveryStatus, Hook, IncomingMessage, Session
 from agent.ports.clock import Clock
-from agent.ports.store import Accepted, PastTask, Plan, RunKey, Step, TaskOutcome, TaskState
+from agent.ports.store import Accepted, Earlier, Plan, RunKey, Step, TaskOutcome, TaskState
 from storage.database import Database, open_database
 from storage.doorbell import LocalDoorbell
 from storage.faults import Clash
@@ -85,10 +85,10 @@ class SqlStore(SqlListings):
     async def load(self, task_id: int) -> TaskState:
         return await self.database.read(lambda connection: state.load(connection, task_id))
 
-    async def earlier(self, session: Session, before_seq: int) -> list[PastTask]:
+    async def earlier(self, session: Session, before_seq: int, after_seq: int = 0) -> Earlier:
         if before_seq <= session.summary_from:
-            return []
-        return await self.database.read(lambda connection: earlier.earlier(connection, session, before_seq))
+            return Earlier(tasks=[])
+        return await self.database.read(lambda connection: earlier.earlier(connection, session, before_seq, after_seq))
 
     async def advance(self, run: RunKey, step: Step) -> None:
         await self.database.write(lambda connection: steps.advance(connection, run, step, self.clock.now()))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import BindParameter, Connection, Select, bindparam, select
 
-from agent.domain import Approval
+from agent.domain import Approval, Task
 from agent.errors import NotFound
 from agent.ports.store import TaskState
+from storage.columns import Damaged
 from storage.store import rows
 from storage.tables import approvals, artifacts, calls, journal, sessions, tasks
 
@@ -41,17 +43,25 @@ def states(connection: Connection, found: Sequence[rows.AnyRow]) -> list[TaskSta
     result = []
     for row in found:
         task_calls = [rows.call(call) for call in own_calls.get(row.task_id, ())]
+        damaged = rows.damaged(row, *own_calls.get(row.task_id, ()), *own_cards.get(row.task_id, ()))
         result.append(
             TaskState(
-                task=rows.task(row),
+                task=_task(row),
                 session=rows.session(row),
                 entries=tuple(rows.entry(entry) for entry in entries.get(row.task_id, ())),
                 calls=tuple(task_calls),
                 approvals=tuple(rows.approval(card, task_calls) for card in own_cards.get(row.task_id, ())),
                 artifacts=tuple(rows.artifact(artifact) for artifact in made.get(row.task_id, ())),
+                damaged=damaged,
             )
         )
     return result
+
+
+def _task(row: rows.AnyRow) -> Task:
+    """Whoever asked is told the end of the task even when it cannot be read where its answer should go."""
+    task = rows.task(row)
+    return replace(task, reply_to=(rows.session(row).address,)) if isinstance(row.reply_to, Damaged) else task
 
 
 def cards(connection: Connection, query: Select[Any], values: dict[str, Any]) -> list[Approval]:

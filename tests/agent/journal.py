@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from agent.domain import Address, Entry, Session, Task
+from agent.history import Ended
 from agent.ports.store import PastTask, TaskState
 from tests.clock import START
 
@@ -51,5 +52,5 @@ def state(*entries: Entry, of: Task | None = None, session: Session = SESSION) -
     return TaskState(task=of or task(), session=session, entries=entries)
 
 
-def past(*entries: Entry, of: Task | None = None, artifacts: tuple[str, ...] = ()) -> PastTask:
-    return PastTask(task=of or task(status="done", answer="Done."), entries=entries, artifacts=artifacts)
+def past(*entries: Entry, of: Task | None = None, artifacts: tuple[str, ...] = ()) -> Ended:
+    return Ended(PastTask(task=of or task(status="done", answer="Done."), entries=entries, artifacts=artifacts))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agent import history
 from agent.domain import Entry
+from agent.history import Ended
 from agent.ports.models import ChatMessage
 from tests.agent.journal import MODEL, past, result, says, state, task, user
 from tests.agent.legal import refusal
@@ -212,3 +213,18 @@ def test_an_ended_task_keeps_its_bytes(journals: list[list[Entry]], current: lis
     ended = past(*running.entries, of=replace(running.task, status="done", answer="Done."))
     after = history.messages(state(user(), of=task(9)), [*earlier, ended], MODEL)
     assert after[: len(before)] == before
+
+
+@given(
+    st.lists(st.lists(ENTRIES, max_size=6), max_size=5), st.lists(st.sampled_from([MODEL, "groq/other"]), max_size=4)
+)
+def test_kept_messages_are_those_made_anew(journals: list[list[Entry]], models: list[str]) -> None:
+    """Whichever models are asked one after the other, and however call ids collide, not a byte differs."""
+    journal = [user(), *(entry for rows in journals for entry in rows)]
+    kept = [past(user(), *rows, of=task(seq, answer="No.")) for seq, rows in enumerate(journals, 1)]
+    for model in models:
+        for first in range(len(kept) + 1):
+            anew = [Ended(one.past) for one in kept[first:]]
+            current = state(*journal, of=task(9))
+            assert history.messages(current, kept[first:], model) == history.messages(current, anew, model)
+            assert history.next_window(current, kept[first:], 400) == history.next_window(current, anew, 400)

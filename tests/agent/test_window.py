@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from agent import history
 from agent.domain import Entry, Session
+from agent.history import Ended
 from agent.ports.models import ChatMessage
-from agent.ports.store import PastTask, TaskState
+from agent.ports.store import TaskState
 from tests.agent.journal import MODEL, SESSION, past, result, says, state, task, user
 from tests.agent.legal import refusal
 
@@ -24,15 +25,15 @@ class Conversation:
 
     context_tokens: int = 4_000
     session: Session = SESSION
-    ended: list[PastTask] = field(default_factory=list)
+    ended: list[Ended] = field(default_factory=list)
     windows: list[tuple[int, int]] = field(default_factory=list)
 
-    def earlier(self) -> list[PastTask]:
+    def earlier(self) -> list[Ended]:
         session = self.session
         return [
-            replace(one, entries=one.entries if one.task.seq >= session.whole_from else ())
+            one if one.past.task.seq >= session.whole_from else Ended(replace(one.past, entries=()))
             for one in self.ended
-            if one.task.seq >= session.summary_from
+            if one.past.task.seq >= session.summary_from
         ]
 
     def run(self, prompt: str, entries: Sequence[Entry], answer: str) -> list[ChatMessage]:

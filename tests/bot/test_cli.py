@@ -166,6 +166,19 @@ def test_an_interrupted_ask_puts_its_task_back(home: Home) -> None:
     assert home.signoff("tasks", "1", "--json").json["status"] == "queued"
 
 
+def test_ask_goes_on_when_the_server_stops(home: Home) -> None:
+    """It was only following; the task that the server put back is then run by the command, which says so."""
+    with home.serving() as served:
+        process = subprocess.Popen(home.command("ask", "slow"), cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "task 1\n"
+        served.process.send_signal(signal.SIGTERM)
+        assert served.process.wait(timeout=20) == 0
+        out, _ = process.communicate(timeout=60)
+    assert (process.returncode, out.count("The server has stopped; this command runs the task itself.")) == (0, 1)
+    assert out.endswith("task 1: done\n")
+
+
 def test_the_schema_is_brought_up_to_date(home: Home) -> None:
     """Also where there is no database yet."""
     assert home.signoff("db", "upgrade").out == f"The database is at revision {HEAD}.\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import structlog
 from aiohttp import web
 
 from agent.domain import Address
-from agent.errors import StorageError
+from agent.errors import DiskFull, StorageError
 from agent.ports.channels import Feature, Outgoing, Progress
 from bot.server import Health, Server
 from storage.store.sql import SqlStore, open_store
@@ -25,11 +26,16 @@ class Broken:
     features: frozenset[Feature] = frozenset()
 
     def routes(self) -> Sequence[web.RouteDef]:
-        return [web.get("/broken/{secret}/{how}", self.fail)]
+        return [web.get("/broken/{secret}/{how}", self.fail), web.post("/length", self.length)]
+
+    async def length(self, request: web.Request) -> web.Response:
+        return web.Response(text=str(len(await request.read())))
 
     async def fail(self, request: web.Request) -> web.Response:
         if request.match_info["how"] == "storage":
             raise StorageError("the disk is full in /very/private")
+        if request.match_info["how"] == "full":
+            raise DiskFull("the disk of /very/private is full")
         raise ZeroDivisionError("internal details")
 
     async def start(self) -> None: ...
@@ -130,3 +136,41 @@ async def test_a_method_that_a_path_does_not_take_is_405_with_those_it_takes(cli
             "code": "method_not_allowed",
             "message": "DELETE is not possible here; possible: GET, HEAD.",
         }
+
+
+@pytest.mark.parametrize("head", ["Content-Length: 9", "Transfer-Encoding: chunked"])
+async def test_a_body_that_stops_is_answered_and_hung_up(health: Health, head: str) -> None:
+    """Half a body and then nothing: 408 as JSON, and the connection is closed."""
+    server = Server(health, [Broken()], max_body=1000, body_seconds=0.1)
+    port = await server.start("127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"POST /length HTTP/1.1\r\nHost: x\r\n{head}\r\n\r\n1".encode())
+    answer = await reader.read()
+    writer.close()
+    await server.close()
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"Connection: close" in answer
+    assert b'{"error":{"code":"request_timeout","message":"The body stopped: ' in answer
+
+
+async def test_a_slow_body_is_read_to_its_end(health: Health) -> None:
+    """However long it takes in all, as long as it goes on; and the same connection takes the next request."""
+    server = Server(health, [Broken()], max_body=1000, body_seconds=0.1)
+    port = await server.start("127.0.0.1", 0)
+
+    async def slowly() -> AsyncIterator[bytes]:
+        for _ in range(10):
+            await asyncio.sleep(0.03)
+            yield b"x"
+
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as client:
+        for _ in range(2):
+            async with client.post("/length", data=slowly()) as answer:
+                assert await answer.text() == "10"
+    await server.close()
+
+
+async def test_a_full_disk_is_named(client: aiohttp.ClientSession) -> None:
+    """Whoever sees the 503 knows what to mend, and no paths."""
+    error = {"code": "disk_full", "message": "The disk is full: nothing was stored."}
+    assert await answered(client, "/broken/x/full") == (503, {"error": error})

@@ -12,7 +12,7 @@ from tests.browser.served import ROOT, Served
 from tests.browser.tab import FLAGSHIP, Tab, chromium, tab
 
 PLACE = ROOT / "docs" / "images"
-NEW_INVOICE = 'Harbor Print Studio,HP-2291,2026-03-30,512.00,EUR\n'
+NEW_INVOICE = "Harbor Print Studio,HP-2291,2026-03-30,512.00,EUR\n"
 
 
 async def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +62,11 @@ class Engine:
     live: Live
     registry: dict[str, Tool]
 
-    async def accept(self, text: str = "go", key: str = "1") -> int:
+    async def accept(self, text: str = "go", key: str = "1", conversation: str = "operator") -> int:
         """Put a request on the queue."""
         message = IncomingMessage(
             dedup_key=f"test:{key}",
-            address=TERMINAL_ADDRESS,
+            address=replace(TERMINAL_ADDRESS, conversation=conversation),
             sender="operator",
             text=text,
             origin="cli",

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from tests.clock import FakeClock
 from tests.flows.bot import Bot, running
+from tests.flows.engine import engine
 from tests.servers.llm import FakeLLM, Reply
+from tests.storage import given
 
 LOOK = Reply(calls=[("list_files", {"path": "."})])
 WRITE = Reply(calls=[("write_file", {"path": "a.md", "content": "x"})])
@@ -138,3 +140,16 @@ async def test_each_call_of_a_refused_card_has_one_result(bot: Bot) -> None:
     bot.model.will(Reply(calls=[tried]), Reply(calls=[other, tried]), "I give up.")
     state = await bot.ask("Edit")
     assert [status for status, _ in bot.results(state)] == ["failed"] * 3
+
+
+async def test_a_damaged_row_ends_its_own_task_only(tmp_path: Path) -> None:
+    """JSON that cannot be read fails one task with a reason; another conversation goes on, the same one afterwards."""
+    async with engine(tmp_path) as one:
+        one.model.will("Fine.", "Fine, too.")
+        bad, good = await one.accept("first", "1", "a"), await one.accept("second", "2", "b")
+        await given.sql(one.store, "UPDATE tasks SET reply_to = '[{' WHERE task_id = :task", task=bad)
+        assert (await one.run(good)).task.answer == "Fine."
+        failed = (await one.store.load(bad)).task
+        assert (failed.status, failed.error_code) == ("failed", "damaged")
+        assert "database is damaged" in (failed.answer or "")
+        assert (await one.run(await one.accept("third", "3", "a"))).task.answer == "Fine, too."

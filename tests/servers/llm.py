@@ -55,7 +55,7 @@ class Reply:
 class FakeLLM:
     """The server. `key` set: only that bearer token is let in. `knows_stream_options` False refuses that field.
 
-    `idle` is set while no answer is being streamed.
+    `idle` is set while no answer is being streamed. `peers` has one address for each connection it got.
     `reasoning`: what happens to `reasoning_content` in the history; a strict host refuses it, DeepSeek requires it in
     turns with calls (api-docs.deepseek.com/guides/thinking_mode).
     """
@@ -70,6 +70,7 @@ class FakeLLM:
     ) -> None:
         self.requests: list[dict[str, Any]] = []
         self.refusals: list[str] = []
+        self.peers: set[tuple[str, int]] = set()
         self.base_url = ""
         self.default = default
         self.idle = asyncio.Event()
@@ -105,6 +106,8 @@ class FakeLLM:
         if self._key is not None and request.headers.get("Authorization") != f"Bearer {self._key}":
             given = request.headers.get("Authorization", "").removeprefix("Bearer ")
             return _error(401, f"Incorrect API key provided: {given}", "authentication_error")
+        assert request.transport is not None
+        self.peers.add(request.transport.get_extra_info("peername"))
         raw = await request.read()
         reason = self._refuse(raw)
         if reason is not None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, event
 
 from agent.domain import Address, Hook, Usage
 from agent.errors import NotFound
-from agent.ports.store import NewArtifact, Step
+from agent.ports.store import Earlier, NewArtifact, Step
 from storage.store import earlier
 from storage.store.sql import SqlStore
 from tests.clock import START, FakeClock
@@ -38,12 +38,13 @@ async def test_earlier_reads_the_newest_whole_and_the_others_short(store: SqlSto
     await talk(store, 5)
     current = await given.claimed(store)
     session = replace(current.session, summary_from=2, whole_from=4)
-    past = await store.earlier(session, current.task.seq)
+    past = (await store.earlier(session, current.task.seq)).tasks
     assert [one.task.seq for one in past] == [2, 3, 4, 5]
     assert [[entry.data["text"] for entry in one.entries] for one in past] == [[], [], ["answer 4"], ["answer 5"]]
     assert past[0].artifacts == ("a.md", "2.md")
-    assert await store.earlier(session, 4) == past[:2]
-    assert await store.earlier(session, 2) == []
+    assert (await store.earlier(session, 4)).tasks == past[:2]
+    assert (await store.earlier(session, 2)).tasks == []
+    assert await store.earlier(session, current.task.seq, after_seq=3) == Earlier(tasks=past[2:], before=2)
 
 
 async def test_earlier_holds_what_has_ended_only(store: SqlStore) -> None:
@@ -51,7 +52,7 @@ async def test_earlier_holds_what_has_ended_only(store: SqlStore) -> None:
     await talk(store, 1)
     await given.finish(store, await given.claimed(store, address=given.OTHER_CHAT))
     waiting = await given.parked(store)
-    assert [one.task.seq for one in await store.earlier(waiting.session, 99)] == [1]
+    assert [one.task.seq for one in (await store.earlier(waiting.session, 99)).tasks] == [1]
 
 
 async def test_earlier_takes_two_queries(store: SqlStore) -> None:
@@ -62,7 +63,7 @@ async def test_earlier_takes_two_queries(store: SqlStore) -> None:
     def counted(connection: Connection) -> list[str]:
         statements: list[str] = []
         event.listen(connection, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
-        earlier.earlier(connection, session, 4)
+        earlier.earlier(connection, session, 4, 0)
         return statements
 
     assert len(await store.database.read(counted)) == 2

@@ -224,3 +224,26 @@ def _many_waiting(connection: Connection, number: int) -> None:
             " 'waiting_approval', 0, 0 FROM sessions"
         )
     )
+
+
+@pytest.mark.parametrize("column", ["reply_to", "files"])
+async def test_a_damaged_task_is_claimed_beside_the_others(store: SqlStore, column: str) -> None:
+    """JSON that cannot be read marks its own task and hides no other; its requester can still be told."""
+    first, second = await given.accept_many(store, 2)
+    await given.sql(store, f"UPDATE tasks SET {column} = '[{{' WHERE task_id = :task", task=first)
+    states = await store.claim("worker", 9)
+    assert [(state.task.task_id, state.damaged) for state in states] == [(first, True), (second, False)]
+    assert states[0].task.reply_to == (states[0].session.address,)
+    assert len(await store.tasks()) == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("calls", "targets"), ("approvals", "approvers"), ("approvals", "call_ids")]
+)
+async def test_a_damaged_call_or_card_marks_its_task(store: SqlStore, table: str, column: str) -> None:
+    """A call whose targets are unknown must not run, and nobody may decide a card of unknown approvers."""
+    state = await given.parked(store)
+    await given.sql(store, f"UPDATE {table} SET {column} = '[{{'")
+    assert (await store.load(state.task.task_id)).damaged
+    await store.change(state.task.task_id, lambda _: Step(status="queued"))
+    assert [state.damaged for state in await store.claim("worker", 9)] == [True]

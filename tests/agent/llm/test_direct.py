@@ -85,6 +85,22 @@ async def test_the_wire(direct: DirectTransport, fake: FakeLLM, raw: list[bytes]
     assert await chunks(direct, request_to(fake.base_url)) == [{"a": 1}]
 
 
+async def test_a_connection_is_used_again_when_the_body_ends_late(direct: DirectTransport, fake: FakeLLM) -> None:
+    """The end of a body comes behind `[DONE]` in a packet of its own: twenty calls still take one connection."""
+    fake.default = Reply(raw=[b'data: {"a":1}\n\ndata: [DONE]\n\n', b"\n"], delay_seconds=0.005)
+    for _ in range(20):
+        assert await chunks(direct, request_to(fake.base_url)) == [{"a": 1}]
+    assert len(fake.peers) == 1
+
+
+@pytest.mark.parametrize("cut", [True, False])
+async def test_a_body_without_an_end_is_an_answer(direct: DirectTransport, fake: FakeLLM, cut: bool) -> None:
+    """A server that breaks the connection behind `[DONE]`, or never closes the body, has said everything."""
+    parts = [b'data: {"a":1}\n\ndata: [DONE]\n\n', *([b"\n"] * 10_000)]
+    fake.default = Reply(raw=parts, delay_seconds=0.005, cut_after=2 if cut else None)
+    assert await chunks(direct, request_to(fake.base_url)) == [{"a": 1}]
+
+
 @pytest.mark.parametrize(
     "reply",
     [

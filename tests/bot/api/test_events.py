@@ -189,8 +189,10 @@ async def test_a_browser_that_goes_away_is_forgotten(site: Site) -> None:
     await site.reached(task_id, "waiting_approval")
     async with followed(site, task_id) as (_, got):
         await until(got, "waiting_approval")
+    rows = len((await site.app.services.store.load(task_id)).entries)
     for number in range(200):
-        site.app.services.live.publish(Progress(task_id=task_id, status="waiting_approval", text=f"{number}"))
+        progress = Progress(task_id=task_id, status="waiting_approval", text=f"{number}", entries=rows)
+        site.app.services.live.publish(progress)
         await asyncio.sleep(0.01)
         if not site.app.services.live.tasks():
             return

@@ -175,6 +175,7 @@ async def test_a_query_that_means_nothing_is_refused(site: Site, query: str, fie
         (b"{", 400, None),
         (b"\xff", 400, None),
         (b'{"text": "\\ud800"}', 400, None),
+        (b'{"text": "a", "text": "b"}', 400, None),
         (b"[]", 422, "body"),
         (b"{}", 422, "text"),
         (b'{"text": ""}', 422, "text"),

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from agent.approvals import expiry
 from agent.domain import Address, Call, Entry
-from agent.errors import BadInput
+from agent.errors import BadInput, Conflict
 from agent.ports.store import NewApproval, RunKey, Step
-from bot.cli.approvals import approvals, deny
+from bot.cli.approvals import approvals, approve, deny
 from bot.cli.tasks import cancel, export, tasks
 from bot.config import load_config
 from bot.services import connected
@@ -108,6 +109,24 @@ def test_cards_are_listed_and_decided(config: Path, capsys: pytest.CaptureFixtur
             return [(row.who, row.what, row.way) for row in await services.access.audits()]
 
     assert asyncio.run(audited()) == [("operator", "approval_decided", "cli")]
+
+
+def test_only_what_expired_can_be_asked_again(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The follow-up task is one, however often it is asked; a card that waits is decided instead."""
+    (config.parent / "office").mkdir()
+    config.write_text('{"workspaces": {"demo": {"path": "office"}}}')
+    with pytest.raises(Conflict, match="only an expired one"):
+        approve(1, config=config, ask_again=True)
+
+    async def expire() -> None:
+        async with connected(load_config(config)) as services:
+            late = datetime.fromisoformat("2999-01-02T00:00:00+00:00")
+            await services.store.change(1, lambda state: expiry(state, 1, late))
+
+    asyncio.run(expire())
+    for _ in range(2):
+        approve(1, config=config, ask_again=True)
+        assert capsys.readouterr().out == "Task 2 proposes it again: see `tasks 2`.\n"
 
 
 @pytest.mark.parametrize(("given_", "said"), [({"item": [0]}, "items.0"), ({"reason": "x" * 5_000}, "reason")])
