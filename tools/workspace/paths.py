@@ -17,6 +17,11 @@ SYSTEM = ("inbox", ".signoff")
 RESERVED = (MEMORY, "skills", *SYSTEM, "config.yaml", "config.yml", "policy.yaml", "policy.yml", ".env")
 """Names at the top of a workspace by which the agent itself is steered: no file tool writes there, approved or not."""
 
+_GIT = frozenset({".git", "git~1"})
+"""Git's own folder, at any depth, with its short name on FAT and NTFS (CVE-2019-1353), where a colon begins a stream of
+the same folder (CVE-2019-1352): whoever runs `git status` there runs what `core.fsmonitor` in its config names
+(https://git-scm.com/docs/git-config)."""
+
 NAME_BYTES = 255
 PATH_BYTES = 4_000
 """NAME_MAX of Linux, and somewhat below its PATH_MAX of 4,096: limits.h, path_resolution(7)."""
@@ -80,6 +85,8 @@ def refuse_foreign(path: str, names: Parts, area: Area) -> None:
         raise ToolFailed(f"{shown(path)} is a name of temporary files. Choose another.")
     if area == "files":
         _refuse_reserved(path, folded(names[0]))
+        if any(folded(name).partition(":")[0] in _GIT for name in names):
+            raise ToolFailed(f"{shown(path)} belongs to Git, whose settings can run programs. Choose another place.")
     elif names[0] not in ((MEMORY,) if area == "memory" else SYSTEM) or len(names) == 1:
         where = f"{MEMORY}/" if area == "memory" else " or ".join(f"{name}/" for name in SYSTEM)
         raise ToolFailed(f"{shown(path)} is not below {where}, where this has to go.")

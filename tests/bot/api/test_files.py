@@ -179,7 +179,7 @@ async def test_a_file_is_replaced_only_when_asked(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["../a", "a/b", "/etc/x", "a\\b", "..", ".", "", " ", "x" * 300, "a\nb", "a\0b", ".env"]
+    "name", ["../a", "a/b", "/etc/x", "a\\b", "..", ".", "", " ", "x" * 300, "a\nb", "a\0b", ".env", ".git"]
 )
 async def test_a_name_with_a_path_in_it_is_refused(site: Site, name: str) -> None:
     """And so is every name that would be another one elsewhere, or that steers the agent."""

@@ -88,7 +88,19 @@ def test_file_tools_write_nothing_that_steers_the_agent(path: str) -> None:
         refuse_foreign(path, parts(path), "files")
 
 
-@pytest.mark.parametrize("path", ["memories/x", "a/memory/x", "a/config.yaml", "environment", "inbox2", "skills.md"])
+@pytest.mark.parametrize(
+    "path", [".git", ".git/config", "a/b/.GIT/hooks/x", "a/.g\u200cit/x", "GIT~1/config", ".git::$INDEX_ALLOCATION/x"]
+)
+def test_file_tools_write_nothing_that_git_would_run(path: str) -> None:
+    """E17: at any depth and under any spelling; `core.fsmonitor` in a config runs with the next `git status`."""
+    with pytest.raises(ToolFailed, match="belongs to Git"):
+        refuse_foreign(path, parts(path), "files")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["memories/x", "a/memory/x", "a/config.yaml", "environment", "inbox2", "skills.md", ".gitignore", ".github/x"],
+)
 def test_other_names_are_free(path: str) -> None:
     """Only the names themselves, at the top of the workspace, are taken."""
     refuse_foreign(path, parts(path), "files")
