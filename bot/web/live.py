@@ -77,7 +77,7 @@ class LiveChat:
                 if event.kind == "quiet":
                     yield ": quiet\n\n"
                 elif isinstance(event.data, ProgressView):
-                    if event.data.after_seq != drawn.seq:
+                    if drawn.ended or event.data.after_seq != drawn.seq:
                         continue  # what was drawn is newer: the text is a part of it
                     started = perf_counter()
                     yield self._written(drawn, event.data.text)
