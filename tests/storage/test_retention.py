@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ def blobs(tmp_path: Path) -> FileBlobs:
 
 @pytest.fixture
 def keeper(store: SqlStore, blobs: FileBlobs, clock: FakeClock) -> Retention:
-    settings = RetentionSettings(tasks=timedelta(days=10), blobs=timedelta(days=5), undo=timedelta(days=2))
+    settings = RetentionSettings.model_validate({"tasks": "10d", "blobs": "5d", "undo": "2d"})
     return Retention(settings=settings, database=store.database, blobs=blobs, clock=clock)
 
 
