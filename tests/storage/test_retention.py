@@ -95,16 +95,14 @@ async def test_open_tasks_stay(store: SqlStore, keeper: Retention, clock: FakeCl
     assert (await store.load((await given.accept(store)).task_id)).task.seq == 3
 
 
-async def test_many_go_in_small_batches(
-    store: SqlStore, keeper: Retention, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_many_go_in_small_batches(store: SqlStore, keeper: Retention, clock: FakeClock) -> None:
     """More than a batch holds, over several sessions."""
-    monkeypatch.setattr(retention, "BATCH", 2)
-    for _ in await given.accept_many(store, 5):
+    many = retention.BATCH + 1
+    for _ in await given.accept_many(store, many):
         [state] = await store.claim("worker", 1)
         await given.finish(store, state)
     clock.advance(31 * DAY)
-    assert await keeper.sweep() == Removed(tasks=5, keys=5, blobs=0)
+    assert await keeper.sweep() == Removed(tasks=many, keys=many, blobs=0)
     assert set((await counts(store)).values()) == {0}
 
 
