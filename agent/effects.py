@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,7 +15,7 @@ from agent.ports.clock import Clock
 from agent.ports.files import Blobs, WorkspaceFiles, Workspaces
 from agent.ports.store import CallChange, Step
 from agent.progress import ProgressSettings
-from agent.run import Run
+from agent.run import Run, Stopped
 from agent.tool import Preview, ToolContext, ToolRegistry, clean, digest, in_thread, parse
 
 RESULT_LIMIT = 16_000
@@ -76,7 +77,7 @@ class Effects:
             return "target_changed"
         try:
             if standing == "intended":
-                return await self._already(run, call, files)
+                return await self._already(run, call, files, texts.ALREADY_DONE)
             await self._keep(files, call.targets)
         except ToolError as error:
             answer(run, call, str(error), "failed")
@@ -84,11 +85,11 @@ class Effects:
         await run.write(Step(call_changes=(CallChange(call_id=call.call_id, status="started"),)))
         return await self._effect(run, call)
 
-    async def _already(self, run: Run, call: Call, files: WorkspaceFiles) -> Ran:
+    async def _already(self, run: Run, call: Call, files: WorkspaceFiles, text: str) -> Ran:
         if call.capability == "file:write":  # memory is written too, and never handed out
             for target in call.targets:
                 await self._publish(run, files, target.path)
-        await self._finish(run, call, texts.ALREADY_DONE, changed=True)
+        await self._finish(run, call, text, changed=True)
         await run.write()
         return "answered"
 
@@ -100,10 +101,24 @@ class Effects:
             return "target_changed"
         except ToolError as error:
             answer(run, call, str(error), "failed")
+        except Stopped as stopped:
+            if stopped.clean and call.targets:
+                await self._after_stop(run, call)
+            raise
         else:
             await self._finish(run, call, text, changed=True)
         await run.write()
         return "answered"
+
+    async def _after_stop(self, run: Run, call: Call) -> None:
+        """The tool was stopped in the middle, but a thread that writes finishes its file: what is there counts."""
+        files = self.workspaces.open(run.state.task.workspace)
+        standing = await in_thread(_standing, files, call.targets)
+        if standing == "base":
+            answer(run, call, texts.CANCELLED_CALL, "cancelled")
+        elif standing == "intended":
+            with suppress(ToolError):  # gone again since: it stays unknown what came of the call
+                await self._already(run, call, files, texts.DONE_BEFORE_STOP)
 
     async def _finish(self, run: Run, call: Call, text: str, *, changed: bool) -> None:
         shown = await self._capped(run, clean(text))

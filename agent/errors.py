@@ -23,7 +23,8 @@ SignoffError
 │   └── TargetChanged      the file is no longer what the person saw: the card is issued again
 ├── StorageError
 │   ├── LeaseLost          another worker owns the task; this run ends without a word
-│   └── StopRequested      a person asked to stop before the run could park; nothing was written
+│   ├── StopRequested      a person asked to stop before the run could park; nothing was written
+│   └── DiskFull           nothing can be written until somebody makes room
 └── Draining               no new work is taken, 503
 """
 
@@ -137,6 +138,10 @@ class LeaseLost(StorageError):
 
 class StopRequested(StorageError):
     """The run would wait for a person, and a person asked it to stop."""
+
+
+class DiskFull(StorageError):
+    """There is no room left where the database is."""
 
 
 class Draining(SignoffError):

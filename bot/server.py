@@ -18,6 +18,7 @@ from agent.errors import (
     BadInput,
     ConfigError,
     Conflict,
+    DiskFull,
     Draining,
     Forbidden,
     NotAuthentic,
@@ -141,7 +142,7 @@ async def _errors_as_json(
         return await handler(request)
     except web.HTTPException as answer:
         headers = {name: value for name, value in answer.headers.items() if name in {"Allow", "Retry-After"}}
-        response = _error(answer.status, answer.text or answer.reason, headers=headers)
+        response = _error(answer.status, _said(answer), headers=headers)
         if answer.status == 408:
             response.force_close()  # what comes yet would be taken for the next request
         return response
@@ -152,11 +153,22 @@ async def _errors_as_json(
         return _error(500, "An unexpected error; the log has the details.")
 
 
+def _said(answer: web.HTTPException) -> str:
+    """What is wrong; aiohttp's own texts for these two only repeat the status."""
+    if isinstance(answer, web.HTTPMethodNotAllowed):
+        return f"{answer.method} is not possible here; possible: {', '.join(sorted(answer.allowed_methods))}."
+    if isinstance(answer, web.HTTPNotFound):
+        return "There is nothing at this address."
+    return answer.text or answer.reason
+
+
 def _refused(error: SignoffError) -> web.Response:
     status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
     if status >= 500 and not isinstance(error, Draining):
         log.error("request_failed", kind=type(error).__name__, reason=str(error))
     headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}}.get(status)
+    if isinstance(error, DiskFull):
+        return _error(status, "The disk is full: nothing was stored.", headers=headers, code="disk_full")
     if isinstance(error, StorageError):
         return _error(status, "The database does not answer; try again.", headers=headers, code="unavailable")
     if isinstance(error, Draining):

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from agent.domain import IncomingFile
 from agent.errors import BadInput
+from agent.json_keys import RepeatedKey, refuse_repeated
 from agent.ports.store import Accepted, TaskOutcome
 
 MAX_TEXT = 4_000
@@ -52,11 +53,17 @@ class HookRequest(BaseModel):
 
 
 def parse(body: bytes) -> HookRequest:
-    """Read a body: HTTP 400 when it is not JSON in UTF-8, BadInput with the field's path when it does not fit."""
+    """Read a body; BadInput with the field's path when it does not fit.
+
+    HTTP 400 when it is not JSON in UTF-8, or when a key stands twice in one object.
+    """
     try:
         value = orjson.loads(body)
+        refuse_repeated(body)
     except orjson.JSONDecodeError as error:
         raise web.HTTPBadRequest(text=f"The body is not JSON in UTF-8: {error}.") from None
+    except RepeatedKey as error:
+        raise web.HTTPBadRequest(text=str(error)) from None
     try:
         return HookRequest.model_validate(value)
     except ValidationError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from agent.errors import StorageError
+from agent.errors import DiskFull, StorageError
 
 MEANINGS = (
     # SQLite: parts of its messages
@@ -27,6 +27,9 @@ MEANINGS = (
 )
 
 
+FULL = {"database or disk is full", "53100"}
+
+
 class Clash(StorageError):
     """Two writers met on one unique row and this one lost; nothing of it was stored."""
 
@@ -39,7 +42,7 @@ def translated(error: Exception) -> StorageError:
     said = f"{getattr(origin, 'sqlstate', None) or ''} {origin}"
     for sign, meaning in MEANINGS:
         if sign in said:
-            return StorageError(meaning)
+            return DiskFull(meaning) if sign in FULL else StorageError(meaning)
     if isinstance(error, OSError):
         return StorageError(f"The database cannot be reached ({error}); check storage.url and that it runs.")
     return StorageError(f"The database failed: {origin}.")

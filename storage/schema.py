@@ -37,6 +37,9 @@ def prepare(connection: Connection) -> None:
 
 def create(connection: Connection) -> None:
     """All tables of an empty database, marked as HEAD."""
+    if connection.dialect.name == "postgresql":
+        for index in (index for made in metadata.tables.values() for index in made.indexes):
+            index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
     metadata.create_all(connection)
     connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
     connection.execute(text("INSERT INTO alembic_version (version_num) VALUES (:head)"), {"head": HEAD})

@@ -180,7 +180,7 @@ async def _previewed(services: Services, files: WorkspaceFiles, shown: FilePrevi
 
 
 def _written(files: WorkspaceFiles, path: str, content: bytes, *, replace: bool) -> FileRow:
-    with _refused("folder"):
+    with _refused("folder" if "/" in path else "name"):
         standing = files.sha256(path)
         if standing is not None and not replace:
             raise Conflict("There is a file of this name already; ask for `replace` to replace it.", code="exists")

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from agent.domain import Role
 from agent.errors import BadInput, NotFound
+from agent.json_keys import RepeatedKey, refuse_repeated
 from bot.api.shapes import Body, Parameters, Shown, refusal
 from bot.api.viewer import Scope, Viewer
 from bot.services import Services
@@ -131,7 +132,10 @@ def _parameters(model: type[M], values: Mapping[str, str]) -> M:
 
 def _parsed(model: type[M], body: bytes) -> M:
     try:
+        refuse_repeated(body)
         return model.model_validate_json(body)
+    except RepeatedKey as error:
+        raise web.HTTPBadRequest(text=str(error)) from None
     except ValidationError as error:
         if error.errors()[0]["type"] == "json_invalid":
             raise web.HTTPBadRequest(text="The body is not JSON in UTF-8.") from None

@@ -106,6 +106,10 @@ class Refusal(Shown):
     error: Problem
 
 
+# What pydantic calls the length of a text behind a validator.
+_ITEMS = re.compile(r"^Value should have (at (?:most|least) \d+) items? after validation")
+
+
 def filled(model: type[M], **values: Any) -> M:
     """A model of what a person typed; BadInput names the field that does not fit."""
     try:
@@ -118,7 +122,7 @@ def refusal(error: ValidationError) -> BadInput:
     """What is wrong first, and with which field."""
     problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = ".".join(map(str, problem["loc"])) or "body"
-    message = problem["msg"].removeprefix("Value error, ")
+    message = _ITEMS.sub(r"write \1 characters", problem["msg"].removeprefix("Value error, "))
     return BadInput(f"{field}: {message}.", field=field)
 
 

@@ -12,7 +12,7 @@ import structlog
 from aiohttp import web
 
 from agent.domain import Address
-from agent.errors import StorageError
+from agent.errors import DiskFull, StorageError
 from agent.ports.channels import Feature, Outgoing, Progress
 from bot.server import Health, Server
 from storage.store.sql import SqlStore, open_store
@@ -34,6 +34,8 @@ class Broken:
     async def fail(self, request: web.Request) -> web.Response:
         if request.match_info["how"] == "storage":
             raise StorageError("the disk is full in /very/private")
+        if request.match_info["how"] == "full":
+            raise DiskFull("the disk of /very/private is full")
         raise ZeroDivisionError("internal details")
 
     async def start(self) -> None: ...
@@ -123,7 +125,17 @@ async def test_a_database_in_trouble_is_503_without_details(client: aiohttp.Clie
 async def test_an_unknown_path_is_404_in_json(client: aiohttp.ClientSession) -> None:
     """Like every error."""
     status, body = await answered(client, "/nowhere")
-    assert (status, body["error"]["code"]) == (404, "not_found")
+    assert (status, body["error"]) == (404, {"code": "not_found", "message": "There is nothing at this address."})
+
+
+async def test_a_method_that_a_path_does_not_take_is_405_with_those_it_takes(client: aiohttp.ClientSession) -> None:
+    """In a sentence and in `Allow`."""
+    async with client.delete("/healthz") as answer:
+        assert (answer.status, answer.headers["Allow"]) == (405, "GET,HEAD")
+        assert (await answer.json())["error"] == {
+            "code": "method_not_allowed",
+            "message": "DELETE is not possible here; possible: GET, HEAD.",
+        }
 
 
 @pytest.mark.parametrize("head", ["Content-Length: 9", "Transfer-Encoding: chunked"])
@@ -156,3 +168,9 @@ async def test_a_slow_body_is_read_to_its_end(health: Health) -> None:
             async with client.post("/length", data=slowly()) as answer:
                 assert await answer.text() == "10"
     await server.close()
+
+
+async def test_a_full_disk_is_named(client: aiohttp.ClientSession) -> None:
+    """Whoever sees the 503 knows what to mend, and no paths."""
+    error = {"code": "disk_full", "message": "The disk is full: nothing was stored."}
+    assert await answered(client, "/broken/x/full") == (503, {"error": error})

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import threading
 from dataclasses import replace
 from pathlib import Path
 
-from agent.domain import Approval
+import pytest
+
+from agent.domain import Approval, Target
 from agent.errors import Conflict
 from agent.ports.listings import ApprovalSelection
-from agent.tool import Preview, ToolContext
+from agent.tool import Preview, Tool, ToolContext, in_thread
 from tests.flows.bot import Bot, running
 from tests.flows.engine import NoArguments, engine, tool
 from tests.servers.llm import FakeLLM, Reply
@@ -67,6 +71,50 @@ async def test_a_press_and_a_stop_at_once_both_count(tmp_path: Path) -> None:
             state = await bot.reached(task_id, "cancelled")
             assert not [approval for approval in state.approvals if approval.status == "open"]
         await bot.model.close()
+
+
+@pytest.mark.parametrize("writes", [True, False])
+async def test_a_stop_in_the_middle_of_a_write_tells_what_came_of_it(tmp_path: Path, writes: bool) -> None:
+    """The thread finishes what it began: a file that is there is done and handed out, one that is not was cancelled."""
+    begun, go = asyncio.Event(), threading.Event()
+    loop, content = asyncio.get_running_loop(), b"whole"
+    target = Target(path="a.md", base_sha256=None, intended_sha256=hashlib.sha256(content).hexdigest())
+
+    async def preview(context: ToolContext, arguments: NoArguments) -> Preview:
+        return Preview(title="write", text="write", targets=(target,))
+
+    def write(context: ToolContext) -> None:
+        loop.call_soon_threadsafe(begun.set)
+        go.wait(30)
+        if writes:
+            context.workspace.write("a.md", content, expected=None)
+
+    async def run(context: ToolContext, arguments: NoArguments) -> str:
+        await in_thread(write, context)
+        await context.publish("a.md")
+        return "written"
+
+    slow = Tool(
+        name="write", description="w", parameters=NoArguments, capability="file:write", run=run, preview=preview
+    )
+    async with engine(tmp_path, slow) as one:
+        one.model.will(Reply(calls=[("write", {})]))
+        task_id = await one.accept()
+        await one.run(task_id)
+        await one.decide()
+        working = asyncio.create_task(one.run(task_id))
+        await begun.wait()
+        one.worker.start()
+        await one.approvals.cancel(task_id)
+        await asyncio.sleep(0.1)
+        go.set()
+        state = await working
+        assert (state.task.status, [call.status for call in state.calls]) == (
+            "cancelled",
+            ["done" if writes else "cancelled"],
+        )
+        assert [artifact.sha256 for artifact in state.artifacts] == [target.intended_sha256] * writes
+        assert (tmp_path / "office" / "a.md").exists() is writes
 
 
 def _write() -> Reply:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from agent.errors import ConfigError, StorageError
+from agent.errors import ConfigError, DiskFull, StorageError
 from storage.database import open_database
 from storage.doorbell import ring
 from storage.store.sql import SqlStore
@@ -66,3 +66,9 @@ async def test_leases_are_measured_by_the_server(store: SqlStore) -> None:
     await given.claimed(store)
     left = await given.sql(store, "SELECT lease_until / 1000000.0 - extract(epoch FROM clock_timestamp()) FROM tasks")
     assert 25 < left <= 30
+
+
+async def test_a_full_disk_is_told_apart(store: SqlStore) -> None:
+    """By its SQLSTATE, so that whoever sees it can make room."""
+    with pytest.raises(DiskFull, match="disk is full"):
+        await given.sql(store, "DO $$ BEGIN RAISE 'could not extend file' USING ERRCODE = '53100'; END $$")

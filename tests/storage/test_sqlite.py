@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, event
 
-from agent.errors import ConfigError, StorageError
+from agent.errors import ConfigError, DiskFull, StorageError
 from storage.database import Database, open_database
 from storage.store.sql import SqlStore
 from tests.clock import FakeClock
@@ -97,6 +97,7 @@ async def test_a_full_disk_fails_everybody_who_shares_the_commit(database: Datab
     works = [database.write(partial(_run, insert.format(number))) for number in range(3)]
     outcomes = await asyncio.gather(*works, return_exceptions=True)
     assert {str(outcome) for outcome in outcomes} == {"The disk is full: nothing was stored; make room and try again."}
+    assert {type(outcome) for outcome in outcomes} == {DiskFull}
     assert await database.read(partial(driver, "SELECT count(*) FROM hooks")) == 0
     await database.write(partial(driver, "PRAGMA max_page_count=100000"))
     await database.write(partial(_run, insert.format("fits")))
@@ -157,3 +158,15 @@ async def test_every_write_of_one_loop_turn_is_kept(database: Database) -> None:
     store = SqlStore(database, FakeClock())
     await asyncio.gather(*(given.accept(store) for _ in range(600)))
     assert await database.read(partial(driver, "SELECT count(*) FROM tasks")) == 600
+
+
+async def test_sqlite_needs_nothing_of_postgresql(path: Path) -> None:
+    """Neither its dialect nor its driver is loaded by a start on SQLite: that is a twentieth of the start's time."""
+    code = (
+        "import asyncio, sys; from storage.store.sql import open_store; from bot.clock import SystemClock\n"
+        "async def main(): await (await open_store(sys.argv[1], clock=SystemClock())).close()\n"
+        "asyncio.run(main())\n"
+        "print([name for name in sys.modules if 'postgres' in name or 'asyncpg' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -175,6 +175,7 @@ async def test_a_query_that_means_nothing_is_refused(site: Site, query: str, fie
         (b"{", 400, None),
         (b"\xff", 400, None),
         (b'{"text": "\\ud800"}', 400, None),
+        (b'{"text": "a", "text": "b"}', 400, None),
         (b"[]", 422, "body"),
         (b"{}", 422, "text"),
         (b'{"text": ""}', 422, "text"),
@@ -194,6 +195,12 @@ async def test_a_body_that_is_no_request_is_refused(site: Site, body: bytes, sta
     answer = await site.ask("ann", "POST", "/v1/tasks", data=body, headers=headers)
     assert (answer.status, answer.error.get("field")) == (status, field), answer.body
     assert (await site.get("ann", "/v1/tasks")).json["tasks"] == []
+
+
+async def test_a_text_that_is_too_long_is_counted_in_characters(site: Site) -> None:
+    """The limit and the length, in words of the sender."""
+    refused = await site.post("ann", "/v1/tasks", {"text": "x" * 40_001})
+    assert refused.error["message"] == "text: write at most 40000 characters, not 40001."
 
 
 async def test_a_body_of_another_kind_is_refused(site: Site) -> None:
