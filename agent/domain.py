@@ -160,7 +160,7 @@ class Entry:
                "usage": {"input_tokens", "output_tokens", "cached_tokens", "cost_usd": text or null}}
     tool       {"call_id", "name", "text", "status": call status, "net": bool}   `net`: the step had a net result
     status     {"status", "error_code"?, "text"?}
-    decision   {"approval_id", "call_ids": [id], "verdict", "by", "reason"}
+    decision   {"approval_id", "call_ids": [id], "sha256": [of each], "verdict": verdict or outcome, "by", "reason"}
     artifact   {"name", "path", "media_type", "size_bytes", "sha256"}
     """
 

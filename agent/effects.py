@@ -161,7 +161,6 @@ class Effects:
 
         return ToolContext(
             task_id=run.key.task_id,
-            idempotency_key=f"{run.key.task_id}:{call.call_id}",
             workspace=files,
             publish=publish,
             clock=self.clock,

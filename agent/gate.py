@@ -12,6 +12,7 @@ from agent.domain import COLLECTED, ApprovalKind, ApproverRule, Call, Entry
 from agent.effects import Effects, answer
 from agent.endings import tool_entry
 from agent.errors import BadArguments
+from agent.llm.call_text import new_call_id
 from agent.policy import PolicySettings
 from agent.ports.models import Turn
 from agent.ports.store import CallChange, NewApproval, NewDelivery, Step
@@ -36,7 +37,7 @@ class Gate:
         calls: list[Call] = []
         results: list[Entry] = []
         for position, proposed in enumerate(turn.calls, start=1):
-            call_id = proposed.call_id if proposed.call_id not in taken else secrets.token_hex(5)[:9]
+            call_id = proposed.call_id if proposed.call_id not in taken else new_call_id()
             taken.add(call_id)
             arguments, problem = self._checked(proposed.name, proposed.arguments, cut=turn.finish_reason == "length")
             call = self._row(run, call_id, position, proposed.name, arguments)

@@ -37,7 +37,10 @@ class Follower:
 
 
 class Live:
-    """Hands the progress of tasks to whoever follows them."""
+    """Hands the progress of tasks to whoever follows them.
+
+    Who wants to follow a task asks Watch (agent/watch.py), which also tells what other processes write.
+    """
 
     def __init__(self) -> None:
         self._followers: defaultdict[int, set[Follower]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""Every sentence that the product itself says to people or to the model; the model's own words are elsewhere."""
+"""What the product itself says about tasks and cards, to people and to the model; chat words: `command_texts`."""
 
 from __future__ import annotations
 

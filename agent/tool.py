@@ -46,7 +46,6 @@ class ToolContext:
     """
 
     task_id: int
-    idempotency_key: str
     workspace: WorkspaceFiles
     publish: Callable[[str], Awaitable[None]]
     clock: Clock

@@ -13,7 +13,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from agent.budget import BudgetSettings
 from agent.domain import OPERATOR, Role
-from agent.durations import Seconds
 from agent.errors import ConfigError
 from agent.llm.settings import ModelSettings
 from agent.people import PersonSettings
@@ -26,9 +25,9 @@ from bot.environment import YamlPath, load_dotenv, resolve
 from bot.logs import LogSettings
 from channels.console import ConsoleSettings
 from channels.webhook import WebhookSettings
+from storage.retention import RetentionSettings
 
 DEFAULT_MODEL = "demo"
-DAY_SECONDS = 86_400
 _SIZE_UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
@@ -78,14 +77,6 @@ class BotSettings(Settings):
     grace_seconds: float = Field(default=20, ge=0)
     http: HttpSettings = HttpSettings()
     log: LogSettings = LogSettings()
-
-
-class RetentionSettings(Settings):
-    """How long what has ended is kept: tasks with their rows, the bytes of artifacts, what changes replaced."""
-
-    tasks: Seconds = 180 * DAY_SECONDS
-    blobs: Seconds = 90 * DAY_SECONDS
-    undo: Seconds = 30 * DAY_SECONDS
 
 
 class StorageSettings(Settings):

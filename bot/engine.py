@@ -8,7 +8,7 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from datetime import date, timedelta
+from datetime import date
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -27,7 +27,7 @@ from agent.ports.store import TaskState
 from agent.tool import in_thread, schema
 from agent.worker import Worker, WorkerSettings
 from bot.services import Services
-from storage.retention import Retention, RetentionSettings
+from storage.retention import Retention
 from tools.registry import build_tool_registry
 
 log = structlog.get_logger()
@@ -106,13 +106,8 @@ def _system_prompt(services: Services) -> Callable[[TaskState], Awaitable[str]]:
 
 async def _keep_tidy(services: Services) -> None:
     """Remove what is older than `storage.retention` allows, now and then."""
-    ages = services.config.storage.retention
     retention = Retention(
-        settings=RetentionSettings(
-            tasks=timedelta(seconds=ages.tasks),
-            blobs=timedelta(seconds=ages.blobs),
-            undo=timedelta(seconds=ages.undo),
-        ),
+        settings=services.config.storage.retention,
         database=services.store.database,
         blobs=services.blobs,
         clock=services.clock,

@@ -1,1 +1,1 @@
-"""The ways in and out: chat platforms, webhooks and the terminal, each behind one port."""
+"""The ways in and out: webhooks with their callbacks, and the console, each behind one port."""

@@ -20,8 +20,7 @@ def ring(connection: Connection, *topics: str) -> None:
 class LocalDoorbell:
     """Wakes the waiters of this process; belongs to one event loop.
 
-    Besides the topics of the port there is `task:<id>`, which rings when that task ends or starts to wait. A ring that
-    finds nobody waiting is kept for the next one who comes.
+    A ring that finds nobody waiting is kept for the next one who comes.
     """
 
     def __init__(self) -> None:

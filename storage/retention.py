@@ -8,8 +8,10 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection, Select, bindparam, delete, exists, or_, select
 
+from agent.durations import Seconds
 from agent.ports.clock import Clock
 from storage.blobs import FileBlobs
 from storage.columns import UtcTime
@@ -17,6 +19,7 @@ from storage.database import Database
 from storage.store.rows import AnyRow
 from storage.tables import artifacts, calls, received, sessions, tasks
 
+DAY_SECONDS = 86_400
 KEYS_KEPT = timedelta(days=30)
 """How long a dedup key is known at least; it never goes before its task."""
 UNREFERENCED_KEPT = timedelta(days=1)
@@ -39,13 +42,14 @@ KEPT_TARGETS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RetentionSettings:
-    """Ages: of ended tasks with all their rows, of artifacts' bytes, of what approved changes replaced."""
+class RetentionSettings(BaseModel):
+    """How long is kept what has ended: tasks with all their rows, artifacts' bytes, what approved changes replaced."""
 
-    tasks: timedelta = timedelta(days=180)
-    blobs: timedelta = timedelta(days=90)
-    undo: timedelta = timedelta(days=30)
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tasks: Seconds = 180 * DAY_SECONDS
+    blobs: Seconds = 90 * DAY_SECONDS
+    undo: Seconds = 30 * DAY_SECONDS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,7 +74,7 @@ class Retention:
         """Remove what is due now, at most 10,000 tasks and keys; the next sweep goes on."""
         now = self.clock.now()
         return Removed(
-            tasks=await self._remove(OLD_TASKS, now - self.settings.tasks, _remove_tasks),
+            tasks=await self._remove(OLD_TASKS, now - timedelta(seconds=self.settings.tasks), _remove_tasks),
             keys=await self._remove(OLD_KEYS, now - KEYS_KEPT, _remove_keys),
             blobs=await self._remove_blobs(now),
         )
@@ -85,7 +89,9 @@ class Retention:
 
     async def _remove_blobs(self, now: datetime) -> int:
         needed = await self.database.read(
-            lambda connection: _needed(connection, now - self.settings.blobs, now - self.settings.undo)
+            lambda connection: _needed(
+                connection, now - timedelta(seconds=self.settings.blobs), now - timedelta(seconds=self.settings.undo)
+            )
         )
         return await self.blobs.remove_unreferenced(needed, now - UNREFERENCED_KEPT)
 

@@ -20,7 +20,6 @@ MAY_IMPORT = {
 FREE = {"aiohttp", "jinja2", "markdown_it", "markupsafe", "orjson", "pydantic", "structlog", "yaml"}
 # A vendor's breaking change is a diff of one file or one folder: this one. What is missing here is not imported yet.
 HOME = {
-    "aiosqlite": "storage/",
     "alembic": "storage/",
     "asyncpg": "storage/",
     "defusedxml": "tools/",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -10,7 +9,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agent.domain import Target
 from agent.errors import TargetChanged, ToolFailed
 from agent.ports.files import FileInfo, WorkspaceFiles
 from agent.previews import new_file, unified_diff, visible
@@ -19,6 +17,7 @@ from tools.arguments import WorkspacePath
 from tools.edits import replace_once
 from tools.encoding import Text, decode
 from tools.formulas import formula_warning
+from tools.targets import sha256, target
 from tools.workspace.paths import shown
 
 WRITE_BYTES = 5 * 1024 * 1024
@@ -124,7 +123,7 @@ async def preview_edit(context: ToolContext, arguments: EditFile) -> Preview:
 async def edit_file(context: ToolContext, arguments: EditFile) -> str:
     """Make the edit on the content that was shown, and on no other."""
     before = await in_thread(context.workspace.current, arguments.path)
-    if before is None or _sha256(before) != context.base[arguments.path]:
+    if before is None or sha256(before) != context.base[arguments.path]:
         raise TargetChanged(f"{shown(arguments.path)} was changed meanwhile, so nothing was edited. Read it again.")
     _, _, after = await in_thread(_edited, before, arguments)
     return await _store(context, arguments.path, after)
@@ -178,7 +177,7 @@ def _preview_write(workspace: WorkspaceFiles, arguments: WriteFile) -> Preview:
     return Preview(
         title=f"{'Write new file' if before is None else 'Replace'} {shown(path)}",
         text=formula_warning(path, arguments.content) + text,
-        targets=(_target(path, before, content),),
+        targets=(target(path, before, content),),
     )
 
 
@@ -203,7 +202,7 @@ def _preview_edit(workspace: WorkspaceFiles, arguments: EditFile) -> Preview:
     return Preview(
         title=f"Edit {shown(path)}",
         text=formula_warning(path, new) + unified_diff(path, old, new),
-        targets=(_target(path, before, after),),
+        targets=(target(path, before, after),),
     )
 
 
@@ -226,11 +225,3 @@ def _refuse_unwritable(path: str, text: str, content: bytes) -> None:
         raise ToolFailed("The text has a NUL character in it, so the file would not be text. Send it without.")
     if len(content) > WRITE_BYTES:
         raise ToolFailed(f"{len(content):,} bytes are more than the {WRITE_BYTES:,} that can be written at once.")
-
-
-def _target(path: str, before: bytes | None, after: bytes) -> Target:
-    return Target(path=path, base_sha256=None if before is None else _sha256(before), intended_sha256=_sha256(after))
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from agent.domain import Target
 from agent.errors import TargetChanged, ToolFailed
 from agent.memory import FOLDER, MEMORY_BYTES
 from agent.ports.files import WorkspaceFiles
 from agent.previews import new_file, unified_diff
 from agent.tool import Arguments, Preview, Tool, ToolContext, in_thread
 from tools.arguments import WorkspacePath
+from tools.targets import sha256, target
 from tools.workspace.paths import shown
 
 
@@ -68,14 +67,14 @@ def _preview(workspace: WorkspaceFiles, arguments: MemoryWrite) -> Preview:
     return Preview(
         title=f"{'Remember in' if arguments.mode == 'append' else 'Replace'} {shown(path)}",
         text=new_file(path, text) if before is None else unified_diff(path, before.decode(errors="replace"), text),
-        targets=(Target(path=path, base_sha256=_sha256(before), intended_sha256=_sha256(after)),),
+        targets=(target(path, before, after),),
     )
 
 
 def _write(context: ToolContext, arguments: MemoryWrite) -> str:
     path = arguments.path
     before = context.workspace.current(path, area="memory")
-    if _sha256(before) != context.base[path]:
+    if sha256(before) != context.base[path]:
         raise TargetChanged(f"{shown(path)} was changed meanwhile, so nothing was written.")
     after = _after(before, arguments)
     context.workspace.write(path, after, expected=context.base[path], area="memory")
@@ -99,7 +98,3 @@ def _after(before: bytes | None, arguments: MemoryWrite) -> bytes:
             f"{shown(path)} would have {len(after):,} bytes, more than {MEMORY_BYTES:,}. Shorten it first."
         )
     return after
-
-
-def _sha256(content: bytes | None) -> str | None:
-    return None if content is None else hashlib.sha256(content).hexdigest()

@@ -48,8 +48,6 @@ class ConfiguredModels:
             name=name,
             model=settings.model,
             context_tokens=settings.context_tokens,
-            text_tool_calls=settings.text_tool_calls,
-            vision=settings.vision,
             priced=name not in self._scripted and price_of(settings) is not None,
         )
 

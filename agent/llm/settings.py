@@ -32,7 +32,6 @@ class ModelSettings(BaseModel):
     context_tokens: int = Field(default=128_000, gt=0)
     price: PriceSettings | None = None
     fallback: tuple[str, ...] = ()
-    vision: bool = False
     text_tool_calls: bool = False
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -84,6 +84,3 @@ class Channel(Protocol):
     def routes(self) -> Sequence[Any]:
         """Its HTTP routes (aiohttp RouteDefs), mounted by the server."""
         ...
-
-
-ChannelsByName = Mapping[str, Channel]

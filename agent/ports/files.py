@@ -21,7 +21,6 @@ class FileInfo:
     kind: Literal["file", "folder", "link", "other"]
     size_bytes: int = 0
     modified_ns: int = 0
-    links: int = 1
     outside: bool = False
 
 

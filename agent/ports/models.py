@@ -19,8 +19,6 @@ class ModelProfile:
     name: str
     model: str
     context_tokens: int = 128_000
-    text_tool_calls: bool = False
-    vision: bool = False
     priced: bool = False
 
 

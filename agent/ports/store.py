@@ -302,10 +302,6 @@ class Store(Protocol):
         """The known cost of model calls since a time, of everybody or of one requester."""
         ...
 
-    async def tokens_used(self, task_id: int) -> int:
-        """Input and output tokens of a task so far."""
-        ...
-
 
 class Queries(Protocol):
     """Small reads that channels and cards need; what people page through is in `agent/ports/listings.py`."""

@@ -11,7 +11,8 @@ import typer
 
 from agent.domain import TERMINAL, Entry
 from agent.errors import NotFound
-from agent.ports.store import Store, TaskState
+from agent.ports.listings import Listings
+from agent.ports.store import TaskState
 from agent.previews import visible
 from bot.api import tasks as api
 from bot.api.viewer import Viewer, terminal
@@ -72,15 +73,15 @@ def export(
     asyncio.run(work())
 
 
-async def entries(store: Store, task_id: int, after: int = 0) -> AsyncIterator[Entry]:
+async def entries(listings: Listings, task_id: int, after: int = 0) -> AsyncIterator[Entry]:
     """The rows of a task's journal as they come, until the task ends or waits for a person."""
     while True:
-        state = await store.load(task_id)
-        for entry in state.entries:
-            if entry.seq > after:
-                after = entry.seq
-                yield entry
-        if state.task.status in TERMINAL or state.task.status == "waiting_approval":
+        # The task first: a status is written together with its rows, so these are not older than it.
+        status = (await listings.task(task_id)).status
+        for entry in await listings.journal(task_id, after):
+            after = entry.seq
+            yield entry
+        if status in TERMINAL or status == "waiting_approval":
             return
         await asyncio.sleep(FOLLOW_SECONDS)
 

@@ -25,7 +25,6 @@ ONE_ARTIFACT = select(*rows.ARTIFACT).where(artifacts.c.artifact_id == bindparam
 KNOWN_COST = func.sum(usage.c.cost_usd, type_=Usd)
 SPENT = select(KNOWN_COST).where(usage.c.at >= bindparam("since", type_=UtcTime))
 SPENT_BY = SPENT.where(usage.c.requester == bindparam("who"))
-TOKENS = select(func.sum(usage.c.input_tokens + usage.c.output_tokens)).where(usage.c.task_id == bindparam("task"))
 COST = select(KNOWN_COST, func.count(), func.count(usage.c.cost_usd)).where(usage.c.task_id == bindparam("task"))
 
 
@@ -72,10 +71,6 @@ def spent_usd(connection: Connection, since: datetime, requester: str | None) ->
     query, values = (SPENT, {}) if requester is None else (SPENT_BY, {"who": requester})
     spent: Decimal | None = connection.execute(query, {"since": since, **values}).scalar()
     return spent or Decimal(0)
-
-
-def tokens_used(connection: Connection, task_id: int) -> int:
-    return connection.execute(TOKENS, {"task": task_id}).scalar() or 0
 
 
 def cost_usd(connection: Connection, task_id: int) -> Decimal | None:

@@ -129,9 +129,6 @@ class SqlStore(SqlListings):
     async def spent_usd(self, since: datetime, requester: str | None = None) -> Decimal:
         return await self.database.read(lambda connection: lookups.spent_usd(connection, since, requester))
 
-    async def tokens_used(self, task_id: int) -> int:
-        return await self.database.read(lambda connection: lookups.tokens_used(connection, task_id))
-
     async def cost_usd(self, task_id: int) -> Decimal | None:
         return await self.database.read(lambda connection: lookups.cost_usd(connection, task_id))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from random import Random
 
@@ -63,7 +62,7 @@ async def test_prompts_are_the_same_with_and_without(
         store, past = stores[which], pasts[which]
         clock.advance(86_400)
         if random.random() < 0.15:
-            settings = RetentionSettings(tasks=timedelta(days=random.randrange(1, 10)))
+            settings = RetentionSettings.model_validate({"tasks": f"{random.randrange(1, 10)}d"})
             await Retention(settings=settings, database=store.database, blobs=blobs, clock=clock).sweep()
         state = await given.claimed(store, owner=f"worker {which}", text=f"Request {number}\x00")
         rows = journal(random)

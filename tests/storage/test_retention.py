@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ def blobs(tmp_path: Path) -> FileBlobs:
 
 @pytest.fixture
 def keeper(store: SqlStore, blobs: FileBlobs, clock: FakeClock) -> Retention:
-    settings = RetentionSettings(tasks=timedelta(days=10), blobs=timedelta(days=5), undo=timedelta(days=2))
+    settings = RetentionSettings.model_validate({"tasks": "10d", "blobs": "5d", "undo": "2d"})
     return Retention(settings=settings, database=store.database, blobs=blobs, clock=clock)
 
 
@@ -96,16 +95,14 @@ async def test_open_tasks_stay(store: SqlStore, keeper: Retention, clock: FakeCl
     assert (await store.load((await given.accept(store)).task_id)).task.seq == 3
 
 
-async def test_many_go_in_small_batches(
-    store: SqlStore, keeper: Retention, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_many_go_in_small_batches(store: SqlStore, keeper: Retention, clock: FakeClock) -> None:
     """More than a batch holds, over several sessions."""
-    monkeypatch.setattr(retention, "BATCH", 2)
-    for _ in await given.accept_many(store, 5):
+    many = retention.BATCH + 1
+    for _ in await given.accept_many(store, many):
         [state] = await store.claim("worker", 1)
         await given.finish(store, state)
     clock.advance(31 * DAY)
-    assert await keeper.sweep() == Removed(tasks=5, keys=5, blobs=0)
+    assert await keeper.sweep() == Removed(tasks=many, keys=many, blobs=0)
     assert set((await counts(store)).values()) == {0}
 
 

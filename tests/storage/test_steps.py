@@ -45,7 +45,7 @@ async def test_a_whole_turn_is_one_step(store: SqlStore, clock: FakeClock) -> No
         given.CHAT,
         "hi",
     )
-    assert await store.tokens_used(after.task.task_id) == 5
+    assert await given.sql(store, "SELECT sum(input_tokens + output_tokens) FROM usage") == 5
 
 
 async def test_the_journal_goes_on_where_it_ended(store: SqlStore) -> None:

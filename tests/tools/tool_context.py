@@ -21,7 +21,6 @@ def tool_context(
 
     return ToolContext(
         task_id=1,
-        idempotency_key="1:call",
         workspace=Workspace("test", str(folder)),
         publish=publish,
         clock=FakeClock(),

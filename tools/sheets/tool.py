@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
 
-from agent.domain import Target
 from agent.errors import ToolFailed
 from agent.ports.files import Processes
 from agent.previews import changed_cells, visible
@@ -17,6 +15,7 @@ from tools.arguments import WorkspacePath
 from tools.sheets.cells import Sheet
 from tools.sheets.files import Made, Texts, make, read_texts
 from tools.sheets.grid import letter
+from tools.targets import target
 
 
 class WriteSheet(Arguments):
@@ -35,13 +34,7 @@ def sheet_tools(processes: Processes) -> list[Tool]:
         return Preview(
             title=f"{'Write' if before is None else 'Replace'} {path} ({_extent(made)}, {_bytes(made)})",
             text="\n".join([*_remarks(made), text]),
-            targets=(
-                Target(
-                    path=path,
-                    base_sha256=None if before is None else _sha256(before),
-                    intended_sha256=_sha256(made.content),
-                ),
-            ),
+            targets=(target(path, before, made.content),),
         )
 
     async def run(context: ToolContext, arguments: WriteSheet) -> str:
@@ -119,7 +112,3 @@ def _bytes(made: Made) -> str:
 
 def _line(text: str) -> str:
     return visible(text).replace("\n", "\\n")
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -182,7 +182,6 @@ class Workspace:
             kind=kind,
             size_bytes=found.st_size,
             modified_ns=found.st_mtime_ns,
-            links=found.st_nlink,
             outside=kind == "link" and self._leads_outside(names),
         )
 

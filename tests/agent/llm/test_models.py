@@ -60,9 +60,9 @@ def test_the_key_is_not_printed() -> None:
 
 def test_profile() -> None:
     """What the loop must know; an unknown name is answered with the known ones."""
-    configured = models(demo={"model": "scripted/demo"}, big={"model": "openai/x", "context_tokens": 9, "vision": True})
+    configured = models(demo={"model": "scripted/demo"}, big={"model": "openai/x", "context_tokens": 9})
     profile = configured.profile("big")
-    assert (profile.model, profile.context_tokens, profile.vision, profile.priced) == ("openai/x", 9, True, False)
+    assert (profile.model, profile.context_tokens, profile.priced) == ("openai/x", 9, False)
     with pytest.raises(NotFound, match="big, demo"):
         configured.profile("small")
 
