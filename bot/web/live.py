@@ -77,8 +77,8 @@ class LiveChat:
                 if event.kind == "quiet":
                     yield ": quiet\n\n"
                 elif isinstance(event.data, ProgressView):
-                    if drawn.ended or event.data.after_seq != drawn.seq:
-                        continue  # what was drawn is newer: the text is a part of it
+                    if not _is_next(event.data, drawn):
+                        continue
                     started = perf_counter()
                     yield self._written(drawn, event.data.text)
                     await asyncio.sleep(max(PAUSE_SECONDS, (perf_counter() - started) * _SHARE))
@@ -93,6 +93,11 @@ class LiveChat:
 
     def _written(self, drawn: Turn, text: str) -> str:
         return _event("text", self._shell.rendering.render("text.html", turn=drawn, text=text), None)
+
+
+def _is_next(written: ProgressView, drawn: Turn) -> bool:
+    """Whether a text goes behind what was drawn. When that is newer, the text is a part of it already."""
+    return not drawn.ended and written.after_seq == drawn.seq
 
 
 def _is_news(event: Event, drawn: Turn) -> bool:

@@ -18,7 +18,7 @@ from tools.workspace.paths import TEMPORARY_PREFIX, shown
 
 _MODE_BITS = 0o777
 _TRIES = 5
-_LOCK_TRIES = 250
+_LOCK_TRIES = 1_000
 _LOCK_PAUSE_SECONDS = 0.02
 
 
