@@ -71,8 +71,19 @@ def standing(folder: int, name: str, path: str) -> Standing | None:
         return None
     with held(descriptor):
         found = regular(descriptor, path)
+        if found.st_nlink == 0 and not _is_named(found, folder, name):
+            raise TargetChanged(f"{shown(path)} was replaced while it was looked at. Read it again.")
         refuse_linked(found, path)
         return Standing(sha256=digest(descriptor), mode=found.st_mode & _MODE_BITS)
+
+
+def _is_named(found: os.stat_result, folder: int, name: str) -> bool:
+    """Whether the name stands for the opened file still; a file that was replaced has no name left."""
+    try:
+        now = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(found, now)
 
 
 def require(found: Standing | None, expected: str | None, path: str) -> None:

@@ -110,7 +110,9 @@ class Workspace:
             _refuse_alias(root, names, path, area)
             try:
                 with held(open_beneath(root, names, FILE)) as descriptor:
-                    refuse_linked(regular(descriptor, path), path)
+                    # Without a name: replaced since it was opened. What it held is no base for a write any more.
+                    if (found := regular(descriptor, path)).st_nlink:
+                        refuse_linked(found, path)
                     return content_of(descriptor, path, READ_BYTES)
             except FileNotFoundError:
                 refuse_new(path, names[-1])
