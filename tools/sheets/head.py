@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from tools.sheets.delimited import read_delimited
 from tools.sheets.grid import Row, shown
-from tools.sheets.reading import ExcelFile
 
 ENDINGS = (".csv", ".tsv", ".xlsx", ".xlsm")
 ROWS = 200
@@ -28,6 +27,8 @@ class Head(NamedTuple):
 def heads(path: str, content: bytes) -> list[Head]:
     """The heads of the visible sheets; ToolFailed for what is no table."""
     if path.lower().endswith((".xlsx", ".xlsm")):
+        from tools.sheets.reading import ExcelFile  # noqa: PLC0415 - openpyxl, 0.07 s: the child pays it, not every start
+
         book = ExcelFile(content, path)
         return [_head(name, book.grid(name).rows) for name in book.names[:_SHEETS]]
     return [_head(None, read_delimited(content, path).rows)]
