@@ -199,7 +199,7 @@ def new_token() -> str:
 
 
 def token_sha256(token: str) -> str:
-    """What is stored of a hook's token; a header's bytes that are no UTF-8 arrive as surrogates."""
+    """What is stored of a token or another secret; a header's bytes that are no UTF-8 arrive as surrogates."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 

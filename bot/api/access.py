@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 import secrets
@@ -16,6 +15,7 @@ from agent.ports.access import ApiToken, BrowserSession, LoginLink, NewAudit, Ne
 from bot.api import audit
 from bot.api.viewer import SCOPES, Scope, Viewer, allowed, viewer
 from bot.services import Services
+from channels.webhook import token_sha256
 
 LINK_SECONDS = 600
 IDLE = timedelta(days=30)
@@ -58,7 +58,7 @@ async def make_token(
     new = NewToken(
         member=name,
         label=label,
-        sha256=_sha256(secret),
+        sha256=token_sha256(secret),
         scopes=tuple(wanted),
         created_at=now,
         expires_at=None if seconds is None else now + timedelta(seconds=seconds),
@@ -91,7 +91,7 @@ async def by_token(services: Services, text: str, client: str) -> Viewer:
     parts = _TOKEN.fullmatch(text)
     token = await services.access.token(int(parts[1])) if parts else None
     expected = token.sha256 if token else _NOBODY_SHA256
-    known = hmac.compare_digest(_sha256(parts[2] if parts else ""), expected)
+    known = hmac.compare_digest(token_sha256(parts[2] if parts else ""), expected)
     if token is None or not known or not token_is_live(token, services.clock.now()):
         raise NotAuthentic(_NOT_LOGGED_IN)
     scopes = SCOPES & frozenset(token.scopes)
@@ -111,13 +111,15 @@ async def login_path(services: Services, name: str = OPERATOR.name) -> str:
     member = services.people.member(name)
     secret = secrets.token_urlsafe(32)
     expires_at = services.clock.now() + timedelta(seconds=LINK_SECONDS)
-    await services.access.save_login_link(LoginLink(sha256=_sha256(secret), member=member.name, expires_at=expires_at))
+    await services.access.save_login_link(
+        LoginLink(sha256=token_sha256(secret), member=member.name, expires_at=expires_at)
+    )
     return f"/login/{secret}"
 
 
 async def linked_member(services: Services, secret: str, client: str) -> Member:
     """Whom a login link signs in; NotFound for a wrong one, Conflict for one that is expired or used."""
-    link = await services.access.login_link(_sha256(secret))
+    link = await services.access.login_link(token_sha256(secret))
     if link is None:
         raise NotFound("This login link is not known. Look whether all of it was copied.")
     now = services.clock.now()
@@ -141,15 +143,15 @@ async def log_in(services: Services, secret: str, client: str, *, replaces: str 
     now, cookie = services.clock.now(), secrets.token_urlsafe(32)
     session = NewBrowserSession(
         member=member.name,
-        sha256=_sha256(cookie),
+        sha256=token_sha256(cookie),
         csrf_token=secrets.token_urlsafe(32),
         seen_at=now,
         rotated_at=now,
     )
     row = NewAudit(at=now, who=member.name, what="login", way="console", client=client)
-    if not await services.access.log_in(_sha256(secret), session, row):
+    if not await services.access.log_in(token_sha256(secret), session, row):
         raise Conflict(_REFUSALS["used"], code="link_used")
-    if replaced := await services.access.browser_session(_sha256(replaces)):
+    if replaced := await services.access.browser_session(token_sha256(replaces)):
         await services.access.log_out(replaced.browser_id, replace(row, who=replaced.member, what="logout"))
     await services.access.remove_browser_sessions(now - IDLE)
     return cookie
@@ -162,13 +164,13 @@ async def log_out(services: Services, browser: Browser) -> None:
 
 async def by_cookie(services: Services, secret: str, client: str) -> Browser:
     """The browser with this cookie; NotAuthentic when it has to sign in."""
-    digest, now = _sha256(secret), services.clock.now()
+    digest, now = token_sha256(secret), services.clock.now()
     session = await services.access.browser_session(digest)
     if session is None or not browser_is_live(session, digest, now):
         raise NotAuthentic(_NOT_LOGGED_IN)
     member = _known(services, session.member)
     fresh = secrets.token_urlsafe(32)
-    changed = renewed(session, digest, _sha256(fresh), now)
+    changed = renewed(session, digest, token_sha256(fresh), now)
     saved = changed is not None and await services.access.save_browser_session(changed, replaces=session.sha256)
     rotated = saved and changed is not None and changed.sha256 != session.sha256
     return Browser(
@@ -215,8 +217,3 @@ def _known(services: Services, name: str) -> Member:
         return services.people.member(name)
     except NotFound:
         raise NotAuthentic(_NOT_LOGGED_IN) from None
-
-
-def _sha256(secret: str) -> str:
-    """What is stored of a secret; a header's bytes that are no UTF-8 arrive as surrogates."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
