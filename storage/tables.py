@@ -55,11 +55,14 @@ received = Table(
     "received",
     metadata,
     Column("dedup_key", Text, primary_key=True),
-    Column("fingerprint", Text),
-    # No foreign keys: a key stays known for 30 days, also when its task is gone.
-    Column("task_id", BigInteger, nullable=False),
-    Column("session_id", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("who", Text, nullable=False),
     Column("received_at", UtcTime, nullable=False, index=True),
+    # No foreign keys: a key stays known for 30 days, also when its task is gone.
+    Column("task_id", BigInteger),
+    Column("session_id", BigInteger),
+    Column("fingerprint", Text),
     sqlite_with_rowid=False,
 )
 
@@ -156,6 +159,10 @@ calls = Table(
     Column("title", Prose, nullable=False),
     Column("reason", Prose, nullable=False),
     Column("decided_by", Text),
+    Column("rule", Json),
+    Column("original", Prose),
+    Column("edited_by", Text),
+    Column("votes", Json, nullable=False, server_default="[]"),
     UniqueConstraint("task_id", "call_id"),
 )
 
@@ -167,18 +174,23 @@ approvals = Table(
     Column("token", Text, nullable=False, unique=True),
     Column("kind", Text, nullable=False),
     Column("status", Text, nullable=False),
-    Column("approvers", Json, nullable=False),
     Column("call_ids", Json, nullable=False),
     Column("note", Prose, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Column("expires_at", UtcTime, nullable=False),
     Column("decided_by", Text),
     Column("decided_at", UtcTime),
+    Column("shown_at", Json, nullable=False, server_default="[]"),
+    # Items as this card showed them, once a newer card shows their calls anew.
+    Column("kept", Json, nullable=False, server_default="[]"),
+    Column("revision", Integer, nullable=False, server_default="1"),
+    Column("remind_at", UtcTime),
     Index(None, "task_id"),
     sqlite_autoincrement=True,
 )
 UNDECIDED = status_in(approvals, "open")
 _partial("ix_approvals_open", approvals.c.expires_at, where=UNDECIDED)
+_partial("ix_approvals_remind", approvals.c.remind_at, where=UNDECIDED)
 
 artifacts = Table(
     "artifacts",
@@ -208,7 +220,6 @@ deliveries = Table(
     Column("conversation", Text, nullable=False),
     Column("thread", Text, nullable=False),
     Column("text", Prose, nullable=False),
-    Column("buttons", Json, nullable=False),
     Column("approval_id", BigInteger),
     Column("dedup_key", Text, nullable=False, unique=True),
     Column("status", Text, nullable=False),
@@ -308,4 +319,37 @@ audit = Table(
     Column("way", Text, nullable=False),
     Column("client", Text, nullable=False),
     sqlite_autoincrement=True,
+)
+
+persons = Table(
+    "persons",
+    metadata,
+    # The name without upper and lower case, folded here: the engines fold letters beyond ASCII differently.
+    Column("folded", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("roles", Json, nullable=False),
+    Column("timezone", Text),
+    Column("budget_day_usd", Usd),
+    Column("added_at", UtcTime, nullable=False),
+    Column("added_by", Text, nullable=False),
+)
+
+links = Table(
+    "links",
+    metadata,
+    Column("identity", Text, primary_key=True),
+    Column("member", Text, nullable=False, index=True),
+    Column("shown_name", Prose, nullable=False),
+    Column("linked_at", UtcTime, nullable=False),
+    Column("linked_by", Text, nullable=False),
+)
+
+pairings = Table(
+    "pairings",
+    metadata,
+    Column("identity", Text, primary_key=True),
+    Column("shown_name", Prose, nullable=False),
+    Column("code", Text, nullable=False, unique=True),
+    Column("asked_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
 )

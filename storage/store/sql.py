@@ -10,13 +10,15 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
-from agent.domain import Address, Approval, Artifact, Delivery, DeliveryStatus, Hook, IncomingMessage, Session
+from sqlalchemy import Connection
+
+from agent.domain import Address, Approval, Artifact, Delivery, DeliveryStatus, Hook, IncomingMessage, Received, Session
 from agent.ports.clock import Clock
-from agent.ports.store import Accepted, Earlier, Plan, RunKey, Step, TaskOutcome, TaskState
+from agent.ports.store import Accepted, Earlier, NewDelivery, Plan, RunKey, Step, TaskOutcome, TaskState
 from storage.database import Database, open_database
 from storage.doorbell import LocalDoorbell
 from storage.faults import Clash
-from storage.store import earlier, hooks, intake, lookups, outbox, queue, state, steps
+from storage.store import earlier, events, hooks, intake, lookups, outbox, queue, state, steps
 from storage.store.sql_listings import SqlListings
 
 LEASE_SECONDS = 30.0
@@ -90,17 +92,39 @@ class SqlStore(SqlListings):
             return Earlier(tasks=[])
         return await self.database.read(lambda connection: earlier.earlier(connection, session, before_seq, after_seq))
 
-    async def advance(self, run: RunKey, step: Step) -> None:
-        await self.database.write(lambda connection: steps.advance(connection, run, step, self.clock.now()))
+    async def advance(self, run: RunKey, step: Step) -> int:
+        return await self.database.write(lambda connection: steps.advance(connection, run, step, self.clock.now()))
 
-    async def change(self, task_id: int, plan: Plan) -> Step | None:
-        return await self.database.write(lambda connection: steps.change(connection, task_id, plan, self.clock.now()))
+    async def change(self, task_id: int, plan: Plan, key: str | None = None) -> Step | None:
+        def work(connection: Connection) -> Step | None:
+            return steps.change(connection, task_id, plan, self.clock.now(), key)
+
+        try:
+            return await self.database.write(work)
+        except Clash:  # the event was received for something else at this moment
+            if key is None:
+                raise
+            return await self.database.write(work)
+
+    async def receive(self, event: Received, deliveries: Sequence[NewDelivery] = ()) -> bool:
+        return await self.database.write(
+            lambda connection: events.receive(connection, event, deliveries, self.clock.now())
+        )
+
+    async def received(self, key: str) -> Received | None:
+        return await self.database.read(lambda connection: events.received(connection, key))
+
+    async def waiting(self, address: Address) -> Approval | None:
+        return await self.database.read(lambda connection: lookups.waiting(connection, address))
 
     async def find_approval(self, *, approval_id: int | None = None, token: str | None = None) -> Approval:
         return await self.database.read(lambda connection: lookups.find_approval(connection, approval_id, token))
 
     async def expired_approvals(self, now: datetime) -> list[Approval]:
         return await self.database.read(lambda connection: lookups.expired_approvals(connection, now))
+
+    async def approvals_to_remind(self, now: datetime) -> list[Approval]:
+        return await self.database.read(lambda connection: lookups.approvals_to_remind(connection, now))
 
     # --- the outbox ---
 
