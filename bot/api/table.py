@@ -162,12 +162,22 @@ APPROVALS = (
     Route(
         method="POST",
         path="/v1/approvals/{approval_id}/decision",
-        summary="Approve or deny a card or some of its items",
+        summary="Approve or deny a card or some of its items, or ask for changes",
         scope="approvals:decide",
         body=approvals.Decision,
         answers={200: approvals.ApprovalView},
         refusals=(409,),
         run=lambda call: approvals.decide(call.services, call.viewer, call.id("approval_id"), call.body),
+    ),
+    Route(
+        method="POST",
+        path="/v1/approvals/{approval_id}/edit",
+        summary="Give an item other arguments; the card then shows what they would do",
+        scope="approvals:decide",
+        body=approvals.NewArguments,
+        answers={200: approvals.ApprovalView},
+        refusals=(409,),
+        run=lambda call: approvals.edit(call.services, call.viewer, call.id("approval_id"), call.body),
     ),
     Route(
         method="POST",

@@ -216,7 +216,7 @@ async def _shown(services: Services, state: TaskState) -> TaskView:
         files=list(task.files),
         text=task.answer or "",
         artifacts=[artifact_view(artifact) for artifact in _newest(state.artifacts)],
-        approvals=[approval_view(approval) for approval in state.approvals],
+        approvals=[approval_view(approval, task) for approval in state.approvals],
         cost_usd=None if cost_usd is None else float(cost_usd),
     )
 
