@@ -22,6 +22,8 @@ COMMANDS = {
     "approvals": "bot.cli.approvals:approvals",
     "approve": "bot.cli.approvals:approve",
     "deny": "bot.cli.approvals:deny",
+    "changes": "bot.cli.approvals:changes",
+    "edit": "bot.cli.approvals:edit",
     "webhooks": "bot.cli.webhooks:webhooks",
     "people": "bot.cli.people:people",
     "login-link": "bot.cli.people:login_link",
