@@ -13,19 +13,20 @@ from agent.ports.store import TaskOutcome
 from storage.columns import Usd, UtcTime
 from storage.store import rows
 from storage.store.state import ONE_TASK, cards
-from storage.tables import LIVE, UNDECIDED, approvals, artifacts, sessions, tasks, usage
+from storage.tables import ACTIVE, LIVE, UNDECIDED, approvals, artifacts, sessions, tasks, usage
 
 BY_ID = select(approvals).where(approvals.c.approval_id == bindparam("card"))
 BY_TOKEN = select(approvals).where(approvals.c.token == bindparam("card_token"))
 UNDECIDED_CARDS = select(approvals).where(UNDECIDED).order_by(approvals.c.approval_id)
 OPEN_OF_TASK = UNDECIDED_CARDS.where(approvals.c.task_id == bindparam("task"))
 LATE_CARDS = UNDECIDED_CARDS.where(approvals.c.expires_at <= bindparam("now", type_=UtcTime)).limit(1_000)
-CARDS_TO_REMIND_OF = UNDECIDED_CARDS.where(approvals.c.remind_at <= bindparam("now", type_=UtcTime)).limit(1_000)
-CARDS_OF_CONVERSATION = (
+REMINDABLE_CARDS = UNDECIDED_CARDS.where(approvals.c.remind_at <= bindparam("now", type_=UtcTime)).limit(1_000)
+CARDS_AT = (
     UNDECIDED_CARDS.join_from(approvals, tasks)
     .join(sessions, sessions.c.session_id == tasks.c.session_id)
     .where(
         LIVE,
+        ACTIVE,
         sessions.c.channel == bindparam("to_channel"),
         sessions.c.conversation == bindparam("to_conversation"),
         sessions.c.thread == bindparam("to_thread"),
@@ -54,13 +55,13 @@ def expired_approvals(connection: Connection, now: datetime) -> list[Approval]:
 
 
 def approvals_to_remind(connection: Connection, now: datetime) -> list[Approval]:
-    return cards(connection, CARDS_TO_REMIND_OF, {"now": now})
+    return cards(connection, REMINDABLE_CARDS, {"now": now})
 
 
 def waiting(connection: Connection, address: Address) -> Approval | None:
-    """A session has one task that waits, and that has one open card."""
+    """A session has one task at a time that can wait, and that has one open card."""
     place = {"to_channel": address.channel, "to_conversation": address.conversation, "to_thread": address.thread or ""}
-    found = cards(connection, CARDS_OF_CONVERSATION, place)
+    found = cards(connection, CARDS_AT, place)
     return found[-1] if found else None
 
 

@@ -27,6 +27,7 @@ REMOVE_BELONGINGS = [
     for table in (links, tokens, login_links, browser_sessions)
 ]
 LINKS = select(links).order_by(links.c.identity)
+LINKS_OF_ONE = LINKS.where(links.c.member == bindparam("person"))
 OF_IDENTITY: BindParameter[str] = bindparam("of_identity")
 ONE_LINK = LINKS.where(links.c.identity == OF_IDENTITY)
 REMOVE_LINK = delete(links).where(links.c.identity == OF_IDENTITY)
@@ -68,8 +69,8 @@ class SqlRoster:
 
     # --- links ---
 
-    async def links(self) -> list[Link]:
-        return await self.database.read(lambda connection: [Link(**row._asdict()) for row in connection.execute(LINKS)])
+    async def links(self, member: str | None = None) -> list[Link]:
+        return await self.database.read(lambda connection: _links(connection, member))
 
     async def link(self, identity: str) -> Link | None:
         return await self.database.read(lambda connection: _link(connection, identity))
@@ -127,6 +128,11 @@ def _remove_person(connection: Connection, name: str, row: NewAudit) -> bool:
         connection.execute(remove, {"person": name})
     record_act(connection, row)
     return True
+
+
+def _links(connection: Connection, member: str | None) -> list[Link]:
+    chosen = connection.execute(LINKS) if member is None else connection.execute(LINKS_OF_ONE, {"person": member})
+    return [Link(**row._asdict()) for row in chosen]
 
 
 def _link(connection: Connection, identity: str) -> Link | None:

@@ -115,7 +115,7 @@ def _carry_cards() -> None:
     connection.exec_driver_sql(
         """UPDATE calls SET rule = (
             SELECT '{"groups":[' || approvals.approvers || '],"other":false,"quorum":1,"expires_seconds":'
-                || (approvals.expires_at - approvals.created_at) / 1000000 || ',"always_ask":false}'
+                || ((approvals.expires_at - approvals.created_at) / 1000000) || ',"always_ask":false}'
             FROM approvals WHERE approvals.approval_id = calls.approval_id
         )"""
     )
