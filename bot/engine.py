@@ -28,7 +28,6 @@ from agent.tool import in_thread, schema
 from agent.worker import Worker, WorkerSettings
 from bot.services import Services
 from storage.retention import Retention
-from tools.registry import build_tool_registry
 
 log = structlog.get_logger()
 
@@ -59,9 +58,8 @@ async def running(
 
 def _worker(services: Services) -> Worker:
     agent = services.config.agent
-    registry = build_tool_registry(services.processes, services.skills)
     effects = Effects(
-        registry=registry,
+        registry=services.registry,
         workspaces=services.workspaces,
         blobs=services.blobs,
         clock=services.clock,
@@ -75,7 +73,7 @@ def _worker(services: Services) -> Worker:
         clock=services.clock,
         model=agent.model,
         steps=agent.steps,
-        tools=[schema(tool) for tool in registry.values()],
+        tools=[schema(tool) for tool in services.registry.values()],
         budget=agent.budget,
         people=services.people,
         system_prompt=_system_prompt(services),

@@ -71,8 +71,8 @@ class Roster(Protocol):
         """Remove an added person with their links, API tokens and browser sessions; False when there is none."""
         ...
 
-    async def links(self) -> list[Link]:
-        """Every linked identity, by identity."""
+    async def links(self, member: str | None = None) -> list[Link]:
+        """Every linked identity, or those of a member, by identity."""
         ...
 
     async def link(self, identity: str) -> Link | None:

@@ -47,7 +47,7 @@ async def whoami(services: Services, viewer: Viewer) -> Whoami:
 async def list_people(services: Services, viewer: Viewer) -> PersonList:
     """Everybody."""
     viewer.require("people:read")
-    return PersonList(people=[_person(member) for member in services.people.all()])
+    return PersonList(people=[_person(member) for member in await services.people.all()])
 
 
 def _person(member: Member) -> PersonView:

@@ -13,13 +13,14 @@ from pydantic import Field
 from agent.domain import Address, Artifact, Entry, EntryKind, IncomingFile, IncomingMessage, Origin, Task, TaskStatus
 from agent.errors import BadInput, Conflict, NotFound
 from agent.inbox import TEXT_LIMIT
+from agent.people import console_of
 from agent.ports.listings import TaskSelection
 from agent.ports.store import TaskState
 from bot.api.approvals import ApprovalView, approval_view, visible_approval
 from bot.api.artifacts import ArtifactView, artifact_view
 from bot.api.sessions import new_thread, visible_session
 from bot.api.shapes import PAGE_SIZE, Body, Id, Moment, Page, Parameters, Shown, Text, WrittenId, next_page
-from bot.api.viewer import Viewer, console_of
+from bot.api.viewer import Viewer
 from bot.api.workspaces import chosen_workspace
 from bot.services import Services
 from channels.webhook_view import SentFile, decoded

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from agent.errors import NotFound
+from agent.people import console_of
 from agent.ports.files import WorkspaceFiles
 from bot.api.shapes import Shown
-from bot.api.viewer import Viewer, console_of
+from bot.api.viewer import Viewer
 from bot.services import Services
 
 

@@ -34,7 +34,8 @@ def list_(context: typer.Context, *, as_json: AsJson = False, config: ConfigPath
         async with connected(load_config(config)) as services:
             viewer = terminal(services.people, services.workspaces)
             rows = [
-                (member, await access.list_tokens(services, viewer, member.name)) for member in services.people.all()
+                (member, await access.list_tokens(services, viewer, member.name))
+                for member in await services.people.all()
             ]
             _print_people(services, rows, as_json=as_json)
 
@@ -84,8 +85,15 @@ def tokens(name: Name, *, as_json: AsJson = False, config: ConfigPath = DEFAULT_
             if as_json:
                 display.print_json({"tokens": [_token_json(each) for each in found]})
                 return
+            live = await services.people.by_name()
             rows = [
-                (each.token_id, each.label, _state(services, each), _day(each.created_at), " ".join(each.scopes))
+                (
+                    each.token_id,
+                    each.label,
+                    _state(each, services.clock.now(), known=each.member in live),
+                    _day(each.created_at),
+                    " ".join(each.scopes),
+                )
                 for each in found
             ]
             display.print_table(("id", "name", "state", "made", "scopes"), rows)
@@ -177,13 +185,13 @@ def _token_json(token: ApiToken) -> dict[str, Any]:
     }
 
 
-def _state(services: Services, token: ApiToken) -> str:
+def _state(token: ApiToken, now: datetime, *, known: bool) -> str:
     if token.revoked_at is not None:
         return "revoked"
-    if not access.token_is_live(token, services.clock.now()):
+    if not access.token_is_live(token, now):
         return "expired"
-    if token.member not in {member.name for member in services.people.all()}:
-        return "void: not in the configuration"
+    if not known:
+        return "void: removed"
     return f"until {_day(token.expires_at)}" if token.expires_at else "live"
 
 
