@@ -17,10 +17,12 @@ from storage.tables import ACTIVE, LIVE, UNDECIDED, approvals, artifacts, sessio
 
 BY_ID = select(approvals).where(approvals.c.approval_id == bindparam("card"))
 BY_TOKEN = select(approvals).where(approvals.c.token == bindparam("card_token"))
-UNDECIDED_CARDS = select(approvals).where(UNDECIDED).order_by(approvals.c.approval_id)
-OPEN_OF_TASK = UNDECIDED_CARDS.where(approvals.c.task_id == bindparam("task"))
-LATE_CARDS = UNDECIDED_CARDS.where(approvals.c.expires_at <= bindparam("now", type_=UtcTime)).limit(1_000)
-REMINDABLE_CARDS = UNDECIDED_CARDS.where(approvals.c.remind_at <= bindparam("now", type_=UtcTime)).limit(1_000)
+UNDECIDED_CARDS = select(approvals).where(UNDECIDED)
+OPEN_OF_TASK = UNDECIDED_CARDS.where(approvals.c.task_id == bindparam("task")).order_by(approvals.c.approval_id)
+NOW = bindparam("now", type_=UtcTime)
+# In the order of an index of open cards: by id, SQLite would look at every card there ever was.
+LATE_CARDS = UNDECIDED_CARDS.where(approvals.c.expires_at <= NOW).order_by(approvals.c.expires_at).limit(1_000)
+REMINDABLE_CARDS = UNDECIDED_CARDS.where(approvals.c.remind_at <= NOW).order_by(approvals.c.remind_at).limit(1_000)
 CARDS_AT = (
     UNDECIDED_CARDS.join_from(approvals, tasks)
     .join(sessions, sessions.c.session_id == tasks.c.session_id)
@@ -31,6 +33,7 @@ CARDS_AT = (
         sessions.c.conversation == bindparam("to_conversation"),
         sessions.c.thread == bindparam("to_thread"),
     )
+    .order_by(approvals.c.approval_id)
 )
 OF_TASK = select(*rows.ARTIFACT).where(artifacts.c.task_id == bindparam("task")).order_by(artifacts.c.artifact_id)
 ONE_ARTIFACT = select(*rows.ARTIFACT).where(artifacts.c.artifact_id == bindparam("artifact"))
