@@ -25,18 +25,21 @@ _NO_CHAT = frozenset({"console", "cli", "webhook", "cron", "callback"})
 
 def person_name(text: str) -> str:
     """A name that a person can have, as it is; ValueError says why it cannot be one."""
-    if not _NAME.fullmatch(text):
+    if not is_name(text):
         raise ValueError(f"{text!r} is no name: use letters, digits, spaces and . _ - @ ', at most 64 characters")
     if text.casefold() in {*get_args(Role), OPERATOR.name}:
         raise ValueError(f"{text!r} is the name of a role or of the operator; give the person another one")
     return text
 
 
-def identity(text: str) -> str:
-    """`channel:id` of somebody on a chat platform, as it is; ValueError says how one is written."""
-    if not _IDENTITY.fullmatch(text) or text.partition(":")[0] in _NO_CHAT:
-        raise ValueError(f"{text!r} is no identity: write the chat channel and the person's id there (slack:U012AB)")
-    return text
+def is_name(text: str) -> bool:
+    """Whether a person, or the operator, could have this name."""
+    return bool(_NAME.fullmatch(text))
+
+
+def is_identity(text: str) -> bool:
+    """Whether this is `channel:id` of somebody on a chat platform."""
+    return bool(_IDENTITY.fullmatch(text)) and text.partition(":")[0] not in _NO_CHAT
 
 
 def direct_address(identity: str) -> Address:
@@ -145,7 +148,9 @@ class People:
         return person.budget_day_usd if person else None
 
     async def _person(self, name: str) -> PersonSettings | Person | None:
-        return self._settings.get(name) if self.configured(name) else await self._roster.person(name)
+        if self.configured(name):
+            return self._settings.get(name)
+        return await self._roster.person(name) if is_name(name) else None
 
     def _member(self, person: PersonSettings | Person, links: Sequence[Link]) -> Member:
         linked = {link.identity for link in links if link.member == person.name} - self._configured.keys()
