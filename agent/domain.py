@@ -101,7 +101,7 @@ class Received:
     """One authentic event of any kind, kept for 30 days: a second event with the same `dedup_key` does nothing.
 
     `outcome` is a word: `task`, `changes`, `decided`, `edited`, `command`, `stranger`, `refused:<code of the error>`.
-    `who` is a member's name or, of a stranger, the identity.
+    `who` is a member's name or, of a stranger, the identity. `said` is what its sender was told at once.
     """
 
     dedup_key: str
@@ -112,6 +112,7 @@ class Received:
     task_id: int | None = None
     session_id: int | None = None
     fingerprint: str | None = None
+    said: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -63,6 +63,7 @@ received = Table(
     Column("task_id", BigInteger),
     Column("session_id", BigInteger),
     Column("fingerprint", Text),
+    Column("said", Prose, nullable=False, server_default=""),
     sqlite_with_rowid=False,
 )
 

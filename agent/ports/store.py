@@ -303,6 +303,10 @@ class Store(Protocol):
         """Write down an event that belongs to no task, with what is said to it; False when it was received before."""
         ...
 
+    async def deliver(self, deliveries: Sequence[NewDelivery]) -> None:
+        """Say something that belongs to no task; what was said before under the same key is not said again."""
+        ...
+
     async def received(self, key: str) -> Received | None:
         """An event that was received before."""
         ...

@@ -18,7 +18,7 @@ from agent.ports.store import Accepted, Earlier, NewDelivery, Plan, RunKey, Step
 from storage.database import Database, open_database
 from storage.doorbell import LocalDoorbell
 from storage.faults import Clash
-from storage.store import earlier, events, hooks, intake, lookups, outbox, queue, state, steps
+from storage.store import earlier, events, hooks, intake, lookups, outbox, queue, records, state, steps
 from storage.store.sql_listings import SqlListings
 
 LEASE_SECONDS = 30.0
@@ -110,6 +110,9 @@ class SqlStore(SqlListings):
         return await self.database.write(
             lambda connection: events.receive(connection, event, deliveries, self.clock.now())
         )
+
+    async def deliver(self, deliveries: Sequence[NewDelivery]) -> None:
+        await self.database.write(lambda connection: records.deliver(connection, deliveries, self.clock.now()))
 
     async def received(self, key: str) -> Received | None:
         return await self.database.read(lambda connection: events.received(connection, key))
