@@ -42,11 +42,10 @@ class PersonView(Shown):
 
 
 class Whoami(PersonView):
-    """The viewer: what this way in lets them do, and where they work. `budget_day_usd` null: the general one."""
+    """The viewer: what this way in lets them do, and where they work."""
 
     scopes: list[Scope]
     workspaces: list[WorkspaceView]
-    budget_day_usd: float | None
 
 
 class PersonList(Shown):
@@ -91,12 +90,10 @@ def person_view(services: Services, viewer: Viewer, member: Member) -> PersonVie
 
 async def whoami(services: Services, viewer: Viewer) -> Whoami:
     """The viewer."""
-    member = viewer.member
     return Whoami(
-        **person_view(services, viewer, member).__dict__,
+        **person_view(services, viewer, viewer.member).__dict__,
         scopes=sorted(viewer.scopes),
         workspaces=(await list_workspaces(services, viewer)).workspaces,
-        budget_day_usd=_usd(member),
     )
 
 

@@ -26,7 +26,7 @@ COMMANDS = {
     "edit": "bot.cli.approvals:edit",
     "webhooks": "bot.cli.webhooks:webhooks",
     "people": "bot.cli.people:people",
-    "login-link": "bot.cli.people:login_link",
+    "login-link": "bot.cli.tokens:login_link",
     "check": "bot.cli.check:check",
     "db": "bot.cli.db:db",
     "eval": "bot.cli.evals:evaluate",
