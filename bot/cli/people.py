@@ -185,8 +185,8 @@ def _print_person(person: api.PersonView, *, as_json: bool) -> None:
 
 def _person_json(person: api.PersonView) -> dict[str, Any]:
     """One level, as a table has it."""
-    shown: dict[str, Any] = person.model_dump(mode="json")
-    return {**shown, **shown.pop("account")}
+    shown: dict[str, Any] = person.model_dump(mode="json", exclude={"account"})
+    return shown | (person.account.model_dump(mode="json") if person.account else {})
 
 
 def _cell(value: Any) -> str:
