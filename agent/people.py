@@ -53,6 +53,12 @@ def console_of(member: Member) -> Address:
     return Address(channel="console", conversation=member.name)
 
 
+def home_of(member: Member) -> Address:
+    """Where a member works alone: in their console, or, when it is only a channel that lets them in and their identity
+    is their name, in their direct messages. What is open to every console is not open to those."""
+    return console_of(member) if is_name(member.name) else direct_address(member.name)
+
+
 class PersonSettings(BaseModel):
     """One of `people`. Everybody is a member; `roles` says what else. `budget_day_usd` replaces
     `agent.budget.member_day_usd`, `timezone` replaces `bot.timezone`, `policy` only tightens."""

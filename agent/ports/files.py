@@ -83,7 +83,7 @@ class Workspaces(Protocol):
         ...
 
     def for_direct(self, member: Member, address: Address) -> str:
-        """The workspace of a member's direct messages: the pattern that fits best, or where their console works."""
+        """The workspace of a member's direct messages: the pattern that fits best, or where they work alone."""
         ...
 
     def visible_to(self, member: Member) -> frozenset[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent.domain import Address, Member
 from agent.errors import NotFound, StorageError
-from agent.people import console_of, direct_address
+from agent.people import direct_address, home_of
 from tools.workspace.guard import Workspace
 
 _WILD = re.compile(r"\[[^\]]+\]|[*?]")
@@ -57,15 +57,15 @@ class WorkspaceDirectory:
         return self._configured(address) or self._private(address)
 
     def for_direct(self, member: Member, address: Address) -> str:
-        """The workspace of a member's direct messages: the pattern that fits best, or where their console works."""
-        return self._configured(address) or self.for_address(console_of(member))
+        """The workspace of a member's direct messages: the pattern that fits best, or where they work alone."""
+        return self._configured(address) or self.for_address(home_of(member))
 
     def visible_to(self, member: Member) -> frozenset[str]:
         """Every workspace that a pattern opens to a member's console or direct messages, and the one they work in."""
-        console = console_of(member)
-        addresses = [console, *map(direct_address, member.identities)]
+        home = home_of(member)
+        addresses = [home, *map(direct_address, member.identities)]
         opened = {name for address in addresses for _, name in self._fitting(address)}
-        return frozenset({*opened, self.for_address(console)})
+        return frozenset({*opened, self.for_address(home)})
 
     def _configured(self, address: Address) -> str | None:
         """The workspace whose pattern fits an address best."""
