@@ -7,12 +7,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from agent.approvals import Approvals
+from agent.edits import Drafts
 from agent.inbox import TaskInbox
 from agent.live import Live
 from agent.llm.models import ConfiguredModels
 from agent.pairing import Pairing
 from agent.people import People
 from agent.ports.clock import Clock
+from agent.reception import Reception
 from agent.skills import BUILT_IN, SkillFolder, SkillSource
 from agent.tool import ToolRegistry
 from agent.watch import Watch
@@ -44,6 +46,7 @@ class Services:
     models: ConfiguredModels
     inbox: TaskInbox
     approvals: Approvals
+    reception: Reception
     live: Live
     watch: Watch
     processes: ProcessPool
@@ -95,6 +98,9 @@ def _services(config: Config, clock: Clock, store: SqlStore, models: ConfiguredM
     people = People(config.people, roster, timezone=config.bot.timezone)
     inbox = TaskInbox(store=store, workspaces=workspaces)
     live, processes, skills = Live(), ProcessPool(), skill_source(config)
+    registry = build_tool_registry(processes, skills)
+    drafts = Drafts(registry=registry, workspaces=workspaces, clock=clock)
+    approvals = Approvals(store=store, inbox=inbox, people=people, drafts=drafts, clock=clock)
     return Services(
         config=config,
         clock=clock,
@@ -107,12 +113,13 @@ def _services(config: Config, clock: Clock, store: SqlStore, models: ConfiguredM
         workspaces=workspaces,
         models=models,
         inbox=inbox,
-        approvals=Approvals(store=store, inbox=inbox, clock=clock),
+        approvals=approvals,
+        reception=Reception(store=store, inbox=inbox, approvals=approvals, people=people),
         live=live,
         watch=Watch(live, store),
         processes=processes,
         skills=skills,
-        registry=build_tool_registry(processes, skills),
+        registry=registry,
     )
 
 
