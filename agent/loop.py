@@ -167,7 +167,7 @@ class Loop:
                 self.budget,
                 member_usd=await self.store.spent_usd(since, task.requester),
                 total_usd=await self.store.spent_usd(since),
-                own_cap=self.people.budget_day_usd(task.requester),
+                own_cap=await self.people.budget_day_usd(task.requester),
             )
 
     # --- the end ---

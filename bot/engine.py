@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import structlog
 
 from agent import prompt
+from agent.asking import Asking
 from agent.domain import UNATTENDED
 from agent.effects import Effects
 from agent.errors import StorageError
@@ -24,6 +25,7 @@ from agent.outbox import Outbox
 from agent.ports.channels import Channel
 from agent.ports.files import WorkspaceFiles
 from agent.ports.store import TaskState
+from agent.rules import Rules
 from agent.tool import in_thread, schema
 from agent.worker import Worker, WorkerSettings
 from bot.services import Services
@@ -43,7 +45,7 @@ async def running(
         # Nobody else runs here, so whatever is marked as running was left by a process that died.
         await services.store.requeue()
     worker = _worker(services)
-    outbox = Outbox(services.store, channels, services.clock)
+    outbox = Outbox(services.store, channels, services.people, services.clock)
     upkeep = asyncio.create_task(_keep_tidy(services), name="upkeep")
     worker.start()
     outbox.start()
@@ -68,7 +70,7 @@ def _worker(services: Services) -> Worker:
     loop = Loop(
         store=services.store,
         models=services.models,
-        gate=Gate(effects=effects, powers=agent.policy),
+        gate=Gate(effects=effects, rules=Rules(agent=agent.policy), asking=Asking()),
         live=services.live,
         clock=services.clock,
         model=agent.model,
