@@ -16,7 +16,10 @@ from tests.clock import START
 from tests.storage import given
 from tests.storage.conftest import OpenStore
 
-STRANGER = given.received(dedup_key="k", kind="message", outcome="stranger", who="slack:U1", fingerprint="f")
+OTHER = Address(channel="telegram", conversation="-100")
+STRANGER = given.received(
+    dedup_key="k", kind="message", outcome="stranger", who="slack:U1", fingerprint="f", said="Who?"
+)
 REFUSED = Entry(kind="decision", data={"verdict": "refused"})
 
 
@@ -71,6 +74,18 @@ async def test_an_event_without_a_task_is_received_once(store: SqlStore) -> None
     [delivery] = await store.due(START, 10, frozenset())
     assert (delivery.text, delivery.task_id, delivery.approval_id) == ("Who are you?", None, None)
     assert await count(store, "deliveries") == 1
+
+
+async def test_what_belongs_to_no_task_is_said_once(store: SqlStore) -> None:
+    """Under one key, however often; and it rings the outbox."""
+    told = given.delivery("first", kind="notice")
+    waiting = asyncio.create_task(given.rings(store.doorbell, "outbox"))
+    await asyncio.sleep(0)
+    await store.deliver((told,))
+    await waiting
+    await store.deliver((replace(told, text="second"), given.delivery("other", to=OTHER, kind="notice")))
+    due = await store.due(START, 10, frozenset())
+    assert [(one.text, one.task_id, one.to) for one in due] == [("first", None, given.CHAT), ("other", None, OTHER)]
 
 
 async def test_an_answer_rings_the_outbox(store: SqlStore) -> None:

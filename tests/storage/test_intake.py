@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 import pytest
 
-from agent.domain import Address
+from agent.domain import Address, TaskStatus
 from agent.errors import Conflict, NotFound
-from agent.ports.store import Step
+from agent.ports.store import Accepted, NewDelivery, Step
 from storage.store.sql import SqlStore
 from tests.storage import given
 from tests.storage.conftest import OpenStore
@@ -107,6 +107,23 @@ async def test_a_message_tells_what_it_waits_for(store: SqlStore) -> None:
     assert [(await given.accept(store, dedup_key=key)).behind for key in "1234"] == [None, *["waiting_approval"] * 3]
     await store.change(first.task_id, lambda _: Step(status="cancelled"))
     assert [(await given.accept(store, dedup_key=key)).behind for key in "1234"] == [None, None, "queued", "queued"]
+
+
+async def test_whoever_waits_is_told_with_the_task(store: SqlStore) -> None:
+    """Once, and with the task's own rows; the head of a session and a repeat are told nothing."""
+
+    def told(task_id: int, status: TaskStatus) -> tuple[NewDelivery, ...]:
+        return (given.delivery(f"{task_id} waits: {status}", kind="notice"),)
+
+    async def send(key: str) -> Accepted:
+        return await store.accept(given.message(dedup_key=key), workspace="demo", files=(), waits=told)
+
+    first, second = await send("1"), await send("2")
+    assert (await send("2")).task_id == second.task_id
+    assert await given.sql(store, "SELECT count(*) FROM deliveries") == 1
+    [notice] = await store.due(given.EXPIRY, 10, frozenset())
+    assert (notice.text, notice.task_id) == (f"{second.task_id} waits: queued", second.task_id)
+    assert first.behind is None
 
 
 async def test_ended_tasks_hold_up_nobody(store: SqlStore) -> None:
