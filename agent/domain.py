@@ -98,7 +98,8 @@ ReceivedKind = Literal["message", "command", "press", "edit", "webhook"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Received:
-    """One authentic event of any kind, kept for 30 days: a second event with the same `dedup_key` does nothing.
+    """One authentic event of any kind: a second one with the same `dedup_key` does nothing. Kept for 30 days, and
+    as long as its task.
 
     `outcome` is a word: `task`, `changes`, `decided`, `edited`, `command`, `stranger`, `refused:<code of the error>`.
     `who` is a member's name or, of a stranger, the identity. `said` is what its sender was told at once.

@@ -21,7 +21,7 @@ from storage.tables import artifacts, calls, received, sessions, tasks
 
 DAY_SECONDS = 86_400
 KEYS_KEPT = timedelta(days=30)
-"""How long a dedup key is known, whatever became of its task."""
+"""How long an event is known by its key at least; one that belongs to a task never goes before it."""
 UNREFERENCED_KEPT = timedelta(days=1)
 """A blob is written before the row that names it."""
 BATCH = 50
@@ -29,7 +29,11 @@ PER_SWEEP = 10_000
 BEFORE = bindparam("before", type_=UtcTime)
 SINCE = bindparam("since", type_=UtcTime)
 OLD_TASKS = select(tasks.c.task_id, tasks.c.session_id).where(tasks.c.finished_at < BEFORE).limit(PER_SWEEP)
-OLD_KEYS = select(received.c.dedup_key).where(received.c.received_at < BEFORE).limit(PER_SWEEP)
+OLD_KEYS = (
+    select(received.c.dedup_key)
+    .where(received.c.received_at < BEFORE, ~exists().where(tasks.c.task_id == received.c.task_id))
+    .limit(PER_SWEEP)
+)
 KEPT_ARTIFACTS = select(artifacts.c.sha256).where(artifacts.c.created_at >= SINCE)
 KEPT_TARGETS = (
     select(calls.c.targets)
