@@ -25,7 +25,6 @@ from agent.outbox import Outbox
 from agent.ports.channels import Channel
 from agent.ports.files import WorkspaceFiles
 from agent.ports.store import TaskState
-from agent.rules import Rules
 from agent.tool import in_thread, schema
 from agent.worker import Worker, WorkerSettings
 from bot.services import Services
@@ -70,7 +69,7 @@ def _worker(services: Services) -> Worker:
     loop = Loop(
         store=services.store,
         models=services.models,
-        gate=Gate(effects=effects, rules=Rules(agent=agent.policy), asking=Asking()),
+        gate=Gate(effects=effects, rules=services.rules, asking=Asking()),
         live=services.live,
         clock=services.clock,
         model=agent.model,

@@ -15,6 +15,7 @@ from agent.pairing import Pairing
 from agent.people import People
 from agent.ports.clock import Clock
 from agent.reception import Reception
+from agent.rules import Rules
 from agent.skills import BUILT_IN, SkillFolder, SkillSource
 from agent.tool import ToolRegistry
 from agent.watch import Watch
@@ -38,6 +39,7 @@ class Services:
     clock: Clock
     people: People
     pairing: Pairing
+    rules: Rules
     store: SqlStore
     access: SqlAccess
     roster: SqlRoster
@@ -106,6 +108,7 @@ def _services(config: Config, clock: Clock, store: SqlStore, models: ConfiguredM
         clock=clock,
         people=people,
         pairing=Pairing(people=people, roster=roster, access=access, clock=clock),
+        rules=Rules(agent=config.agent.policy),
         store=store,
         access=access,
         roster=roster,
