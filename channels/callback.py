@@ -59,8 +59,10 @@ class Callback:
             await self._client.close()
 
     async def send(self, outgoing: Outgoing) -> str | None:
-        """POST the state of the task; its id is the same for every attempt."""
+        """POST the state of the task, but not for each verdict on a card; its id is the same for every attempt."""
         delivery = outgoing.delivery
+        if delivery.kind == "settle":
+            return None  # what was sent stays as it was; the outcome follows
         if delivery.task_id is None or delivery.to.thread is None:
             raise DeliveryRefused("A callback tells the outcome of a hook's task.")
         hook = await self._hooks.hook(delivery.to.conversation)
