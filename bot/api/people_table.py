@@ -56,7 +56,7 @@ PEOPLE = (
     ),
     Route(
         method="PATCH",
-        path="/v1/people/{name}",
+        path="/v1/people/named/{name}",
         summary="Give an added person other roles, time zone or budget",
         scope="people:write",
         role="admin",
@@ -67,7 +67,7 @@ PEOPLE = (
     ),
     Route(
         method="DELETE",
-        path="/v1/people/{name}",
+        path="/v1/people/named/{name}",
         summary="Remove an added person with every way in they had",
         scope="people:write",
         role="admin",
@@ -77,7 +77,7 @@ PEOPLE = (
     ),
     Route(
         method="POST",
-        path="/v1/people/{name}/identities",
+        path="/v1/people/named/{name}/identities",
         summary="Say that an id on a channel is this person",
         scope="people:write",
         role="admin",

@@ -30,10 +30,11 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /v1/sessions": {},
     "PATCH /v1/sessions/{session_id}": {"title": "x"},
     "POST /v1/approvals/{approval_id}/decision": {"verdict": "approved"},
+    "POST /v1/approvals/{approval_id}/edit": {"item": 1, "arguments": {}},
     "PUT /v1/memory/{workspace}": {"text": "x"},
     "POST /v1/people": {"name": "Cem"},
-    "PATCH /v1/people/{name}": {"roles": []},
-    "POST /v1/people/{name}/identities": {"identity": "lines:1"},
+    "PATCH /v1/people/named/{name}": {"roles": []},
+    "POST /v1/people/named/{name}/identities": {"identity": "lines:1"},
     "POST /v1/strangers/admit": {"code": "AAAA-AAAA"},
     "POST /v1/strangers/reject": {"who": "lines:1"},
 }

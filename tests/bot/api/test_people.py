@@ -38,11 +38,11 @@ async def test_a_person_is_added_changed_and_removed(site: Site) -> None:
         "timezone": "Asia/Tokyo",
         "account": {"source": "added", "identities": [], "budget_day_usd": 2.5},
     }
-    changed = await site.ask(ADMIN, "PATCH", "/v1/people/Cem", json={"timezone": None, "roles": ["member"]})
+    changed = await site.ask(ADMIN, "PATCH", "/v1/people/named/Cem", json={"timezone": None, "roles": ["member"]})
     assert (changed.json["timezone"], changed.json["roles"]) == ("UTC", ["member"])
     assert changed.json["account"]["budget_day_usd"] == 2.5
     assert await names(site) == [ADMIN, "ann", "bob", "Cem"]
-    assert (await site.ask(ADMIN, "DELETE", "/v1/people/Cem")).status == 204
+    assert (await site.ask(ADMIN, "DELETE", "/v1/people/named/Cem")).status == 204
     assert await names(site) == [ADMIN, "ann", "bob"]
     assert [what for what, *_ in await acts(site)] == ["person_added", "person_changed", "person_removed"]
     assert (await acts(site))[1] == ("person_changed", "Cem", {"roles": ["member"], "timezone": None})
@@ -53,7 +53,7 @@ async def test_whoever_is_removed_is_out_at_once(site: Site) -> None:
     await site.post(ADMIN, "/v1/people", CEM)
     token = await site.token("Cem")
     assert (await site.get("Cem", "/v1/people/me")).json["name"] == "Cem"
-    await site.ask(ADMIN, "DELETE", "/v1/people/Cem")
+    await site.ask(ADMIN, "DELETE", "/v1/people/named/Cem")
     assert (await site.get("Cem", "/v1/people/me")).status == 401
     await site.post(ADMIN, "/v1/people", CEM)
     assert (await site.get(None, "/v1/people/me", headers={"Authorization": f"Bearer {token}"})).status == 401
@@ -63,9 +63,9 @@ async def test_a_role_counts_at_once(site: Site) -> None:
     """Also for a token that was made before."""
     await site.post(ADMIN, "/v1/people", {"name": "Cem", "roles": ["admin"]})
     assert (await site.get("Cem", "/v1/audit")).status == 200
-    await site.ask("Cem", "PATCH", "/v1/people/Cem", json={"roles": []})
+    await site.ask("Cem", "PATCH", "/v1/people/named/Cem", json={"roles": []})
     assert (await site.get("Cem", "/v1/audit")).error["code"] == "missing_role"
-    assert (await site.ask("Cem", "PATCH", "/v1/people/Cem", json={"roles": ["admin"]})).status == 403
+    assert (await site.ask("Cem", "PATCH", "/v1/people/named/Cem", json={"roles": ["admin"]})).status == 403
 
 
 @pytest.mark.parametrize(
@@ -98,16 +98,16 @@ async def test_a_role_counts_at_once(site: Site) -> None:
 async def test_what_cannot_be_done(site: Site, method: str, path: str, body: Any, status: int, code: str) -> None:
     """Names that are taken or none, people of the configuration, identities of others: said, and nothing changes."""
     await site.post(ADMIN, "/v1/people", CEM)
-    await site.post(ADMIN, "/v1/people/bob/identities", {"identity": "lines:9"})
+    await site.post(ADMIN, "/v1/people/named/bob/identities", {"identity": "lines:9"})
     before = (await site.get(ADMIN, "/v1/people")).json
-    answer = await site.ask(ADMIN, method, f"/v1/people{path}", json=body)
+    answer = await site.ask(ADMIN, method, f"/v1/people{path and '/named'}{path}", json=body)
     assert (answer.status, answer.error["code"]) == (status, code), answer.error
     assert (await site.get(ADMIN, "/v1/people")).json == before
 
 
 async def test_identities_are_linked_and_unlinked(site: Site) -> None:
     """Also of people of the configuration; the person sees their own, nobody else's."""
-    linked = await site.post(ADMIN, "/v1/people/ann/identities", {"identity": "lines:7"})
+    linked = await site.post(ADMIN, "/v1/people/named/ann/identities", {"identity": "lines:7"})
     assert (linked.status, linked.json["account"]["identities"]) == (201, ["lines:7"])
     seen = {person["name"]: person["account"] for person in (await site.get("ann", "/v1/people")).json["people"]}
     assert seen == {
