@@ -43,7 +43,9 @@ def decision(state: TaskState, approval_id: int, press: ButtonPress, people: Map
         step = _Press(state, card, press, people).step()
     except BadInput as refusal:
         return refused(card, press, refusal)
-    return Decided(step=replace(step, deliveries=settles(state, card, press.pressed_at)))
+    outcome = "changes" if press.verdict == "changes" else "decided"
+    event = received(press, outcome, _counted(card, press, step))
+    return Decided(step=replace(step, deliveries=settles(state, card, press.pressed_at), received=event))
 
 
 def refused(card: Approval, event: ButtonPress | Edit, refusal: BadInput) -> Decided:
@@ -147,7 +149,7 @@ class _Press:
         if press.verdict == "changes":
             return self._changes()
         self._fitting_outcome()
-        decided = Step(received=received(press, "decided"))
+        decided = Step()
         chosen = self._chosen()
         for call in chosen:
             entries, change = self._decided(call)
@@ -263,7 +265,6 @@ class _Press:
                 CallChange(call_id=call.call_id, status="denied", decided_by=self._by, reason=press.reason)
                 for call in waiting
             ),
-            received=received(press, "changes"),
         )
         return self._closed(step)
 
@@ -281,6 +282,22 @@ class _Press:
             decided_at=self._press.pressed_at,
         )
         return replace(step, approval_changes=(change,), status="queued", run_after=self._press.pressed_at)
+
+
+def _counted(card: Approval, press: ButtonPress, step: Step) -> str:
+    """What whoever pressed is told: what became of which items, and how many still wait."""
+    if press.verdict == "changes":
+        return texts.changes_asked(card)
+    changes = {change.call_id: change for change in step.call_changes}
+    after = [_as_changed(call, changes[call.call_id]) if call.call_id in changes else call for call in card.items]
+    return texts.counted(card, [call for call in after if call.call_id in changes], after)
+
+
+def _as_changed(call: Call, change: CallChange) -> Call:
+    votes = call.votes if change.votes is None else change.votes
+    return replace(
+        call, status=change.status, votes=votes, decided_by=change.decided_by, reason=change.reason or call.reason
+    )
 
 
 def _items(event: ButtonPress | Edit) -> Sequence[int]:

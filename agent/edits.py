@@ -116,7 +116,7 @@ def edition(state: TaskState, edit: Edit, draft: Draft | BadInput, people: Mappi
         call_changes=(_changed(call, draft, edit),),
         approval_changes=(ApprovalChange(approval_id=card.approval_id, status=card.status, revised=True),),
         deliveries=settles(state, card, edit.edited_at),
-        received=received(edit, "edited"),
+        received=received(edit, "edited", texts.edited(card, edit.item)),
     )
     return Decided(step=step)
 

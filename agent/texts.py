@@ -142,6 +142,40 @@ def card_verdict(approval: Approval) -> str:
             return f"{approval.status.capitalize()} by {approval.decided_by}."
 
 
+def counted(approval: Approval, pressed: Sequence[Call], items: Sequence[Call]) -> str:
+    """For whoever pressed: what became of which items, and how many still wait for somebody."""
+    by_words: dict[str, list[str]] = {}
+    for call in pressed:
+        by_words.setdefault(_so_far(approval, call), []).append(str(call.item))
+    left = sum(call.status in {"waiting", "unknown"} for call in items)
+    if len(items) == 1:
+        return f"Approval {approval.approval_id}: {', '.join(by_words)}."
+    parts = [
+        f"{'item' if len(numbers) == 1 else 'items'} {', '.join(numbers)} {words}"
+        for words, numbers in by_words.items()
+    ]
+    more = f" {left} {'item still waits' if left == 1 else 'items still wait'} for a decision." if left else ""
+    return f"Approval {approval.approval_id}: {'; '.join(parts)}.{more}"
+
+
+def _so_far(approval: Approval, call: Call) -> str:
+    if call.status in {"waiting", "unknown"} and call.rule is not None:
+        return f"approved by {votes(call.votes, call.rule.quorum)}"
+    return item_verdict(approval, call)
+
+
+def changes_asked(approval: Approval) -> str:
+    """For whoever asked for changes."""
+    return (
+        f"Approval {approval.approval_id}: nothing of it is run, and what should be different goes back to the agent."
+    )
+
+
+def edited(approval: Approval, item: int) -> str:
+    """For whoever edited an item."""
+    return f"Item {item} of approval {approval.approval_id} is shown anew as you wrote it, and waits for a decision."
+
+
 def asked_elsewhere(places: Sequence[Address], note: str) -> str:
     """For whoever waits for the answer, when the card is not where they are."""
     where = ", ".join(f"{place.channel}:{place.conversation}" for place in places) or "the console"

@@ -43,7 +43,8 @@ class RunKey:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Accepted:
-    """The task of a message; `fresh` is False when the message had been accepted before. `behind` is what the head of
+    """The task of a message; `fresh` is False when it was not made by it: the message had been accepted before, or
+    answers what that task asks. `behind` is what the head of
     its session is doing while this one waits its turn: None when it is the head itself."""
 
     task_id: int
@@ -95,6 +96,7 @@ class KeptItem:
     preview: str
     status: CallStatus
     decided_by: str | None
+    votes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -219,6 +221,10 @@ Plan = Callable[[TaskState], Step | None]
 """A pure decision over a locked task; None changes nothing, a BadInput rolls back and reaches the caller."""
 
 
+Waits = Callable[[int, TaskStatus], Sequence[NewDelivery]]
+"""What is told about a task of this id while the head of its session is doing that."""
+
+
 class Doorbell(Protocol):
     """Wakes whoever waits for a topic, over processes; state is always in rows.
 
@@ -245,8 +251,11 @@ class Store(Protocol):
         """What the verbs ring."""
         ...
 
-    async def accept(self, message: IncomingMessage, *, workspace: str, files: tuple[str, ...]) -> Accepted:
+    async def accept(
+        self, message: IncomingMessage, *, workspace: str, files: tuple[str, ...], waits: Waits | None = None
+    ) -> Accepted:
         """Received row, session, task in one transaction; a known dedup key returns its task with `fresh` False.
+        `waits` says what is told about a new task that has to wait its turn.
 
         Conflict when the known key came with another fingerprint; NotFound when `follow_up_of` names no task of the
         same channel and conversation. A message without a dedup key's row makes the session of its address, one that

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
+from agent.decisions import tried
 from agent.domain import (
     Approval,
     ApprovalKind,
@@ -22,6 +23,7 @@ from agent.domain import (
     Verdict,
 )
 from agent.errors import BadInput, NotFound
+from agent.ports.access import Act
 from agent.ports.listings import ApprovalSelection
 from bot.api import audit
 from bot.api.shapes import MAX_ID, PAGE_SIZE, Body, Moment, Page, Shown, Text, next_page
@@ -180,52 +182,53 @@ async def edit(services: Services, viewer: Viewer, approval_id: int, new: NewArg
     NotFound; BadInput for arguments the tool refuses; Forbidden for somebody who may not decide the item; Conflict when
     it is decided already or the card changed.
     """
-    viewer.require("approvals:decide")
-    card = await visible_approval(services, viewer, approval_id)
-    edited = Edit(
+    wanted = Edit(
         dedup_key=_event(),
         editor=viewer.member,
         edited_at=services.clock.now(),
-        approval_id=card.approval_id,
+        approval_id=approval_id,
         item=new.item,
         arguments=orjson.dumps(new.arguments).decode(),
         revision=new.revision,
     )
-    try:
-        shown = await services.approvals.edit(edited)
-    except BadInput as refusal:
-        await audit.record(services, viewer, "press_refused", str(approval_id), code=refusal.code, item=new.item)
-        raise
-    await audit.record(services, viewer, "approval_edited", str(approval_id), item=new.item)
-    return await _shown(services, shown)
+    return await _shown(services, await decided(services, viewer, wanted))
 
 
 async def press(services: Services, viewer: Viewer, approval_id: int, decision: Decision) -> Approval:
-    """Decide as the viewer, with a row in the audit, and return the card as it is now.
+    """Decide as the viewer and return the card as it is now.
 
     NotFound; Forbidden for somebody who may not decide this card; Conflict when it is decided already.
     """
-    viewer.require("approvals:decide")
-    card = await visible_approval(services, viewer, approval_id)
-    pressed = ButtonPress(
+    wanted = ButtonPress(
         dedup_key=_event(),
         presser=viewer.member,
         verdict=decision.verdict,
         pressed_at=services.clock.now(),
-        approval_id=card.approval_id,
+        approval_id=approval_id,
         revision=decision.revision,
         items=tuple(decision.items),
         reason=decision.reason,
         outcome=decision.outcome,
     )
-    said = {"verdict": decision.outcome or decision.verdict, "items": decision.items}
+    return await decided(services, viewer, wanted)
+
+
+async def decided(services: Services, viewer: Viewer, event: ButtonPress | Edit) -> Approval:
+    """What a viewer pressed or edited, with a row in the audit; errors as of `press` and `edit`."""
+    viewer.require("approvals:decide")
+    said: dict[str, Any] = {"verdict": tried(event)}
+    said |= {"items": list(event.items)} if isinstance(event, ButtonPress) else {"item": event.item}
     try:
-        decided = await services.approvals.decide(pressed)
+        if isinstance(event, ButtonPress):
+            card = await services.approvals.decide(event, viewer.workspaces)
+        else:
+            card = await services.approvals.edit(event, viewer.workspaces)
     except BadInput as refusal:
-        await audit.record(services, viewer, "press_refused", str(approval_id), code=refusal.code, **said)
+        await audit.record(services, viewer, "press_refused", str(event.approval_id), code=refusal.code, **said)
         raise
-    await audit.record(services, viewer, "approval_decided", str(approval_id), **said)
-    return decided
+    what: Act = "approval_decided" if isinstance(event, ButtonPress) else "approval_edited"
+    await audit.record(services, viewer, what, str(card.approval_id), **said)
+    return card
 
 
 async def visible_approval(services: Services, viewer: Viewer, approval_id: int) -> Approval:

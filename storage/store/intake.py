@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Executable, bindparam, insert, select, update
 
 from agent.domain import IncomingMessage, Received, TaskStatus
 from agent.errors import Conflict, NotFound
-from agent.ports.store import Accepted
+from agent.ports.store import Accepted, Waits
 from storage.doorbell import ring
-from storage.store.records import NEW_EVENT
+from storage.store.records import NEW_EVENT, deliver
 from storage.store.rows import AnyRow
 from storage.store.upserts import upsert
 from storage.tables import LIVE, OPEN, received, sessions, tasks
@@ -45,7 +45,13 @@ NEW_TASK = insert(tasks).returning(tasks.c.task_id)
 
 
 def accept(
-    connection: Connection, message: IncomingMessage, *, workspace: str, files: tuple[str, ...], now: datetime
+    connection: Connection,
+    message: IncomingMessage,
+    *,
+    workspace: str,
+    files: tuple[str, ...],
+    waits: Waits | None,
+    now: datetime,
 ) -> Accepted:
     """Clash when another process accepts the same key at this moment: nothing is stored, ask again."""
     if known := connection.execute(KNOWN, {"key": message.dedup_key}).first():
@@ -79,6 +85,8 @@ def accept(
     connection.execute(NEW_EVENT, asdict(event))
     ring(connection, "tasks")
     behind = _behind(connection, task_id) if seq > 1 else None
+    if behind is not None and waits is not None and (told := waits(task_id, behind)):
+        deliver(connection, told, now, task_id=task_id)
     return Accepted(task_id=task_id, session_id=session_id, fresh=True, status="queued", behind=behind)
 
 

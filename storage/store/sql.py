@@ -7,14 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from agent.domain import Address, Approval, Artifact, Delivery, DeliveryStatus, Hook, IncomingMessage, Received, Session
 from agent.ports.clock import Clock
-from agent.ports.store import Accepted, Earlier, NewDelivery, Plan, RunKey, Step, TaskOutcome, TaskState
+from agent.ports.store import Accepted, Earlier, NewDelivery, Plan, RunKey, Step, TaskOutcome, TaskState, Waits
 from storage.database import Database, open_database
 from storage.doorbell import LocalDoorbell
 from storage.faults import Clash
@@ -53,8 +52,13 @@ class SqlStore(SqlListings):
 
     # --- the queue ---
 
-    async def accept(self, message: IncomingMessage, *, workspace: str, files: tuple[str, ...]) -> Accepted:
-        work = partial(intake.accept, message=message, workspace=workspace, files=files, now=self.clock.now())
+    async def accept(
+        self, message: IncomingMessage, *, workspace: str, files: tuple[str, ...], waits: Waits | None = None
+    ) -> Accepted:
+        def work(connection: Connection) -> Accepted:
+            now = self.clock.now()
+            return intake.accept(connection, message, workspace=workspace, files=files, waits=waits, now=now)
+
         try:
             return await self.database.write(work)
         except Clash:
