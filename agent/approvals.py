@@ -22,6 +22,9 @@ from agent.ports.store import ApprovalChange, NewDelivery, Step, Store, TaskStat
 
 log = structlog.get_logger()
 
+NOT_FOUND = "not_found"
+"""The code of what there is not, and of what is not this person's: the same answer."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Approvals:
@@ -109,8 +112,8 @@ class Approvals:
         try:
             return await self.store.find_approval(approval_id=approval_id, token=token)
         except NotFound as unknown:
-            await self.store.receive(received(event, f"refused:{unknown.code}", str(unknown)))
-            raise
+            await self.store.receive(received(event, f"refused:{NOT_FOUND}", str(unknown)))
+            raise NotFound(str(unknown), code=NOT_FOUND) from None
 
     async def _draft(
         self, card: Approval, edit: Edit, within: Collection[str] | None, people: Mapping[str, Member]
@@ -189,4 +192,4 @@ def reminder(state: TaskState, approval_id: int, people: Mapping[str, Member], n
 def _seen(state: TaskState, card: Approval, within: Collection[str] | None) -> None:
     """NotFound for a card of a workspace that whoever presses cannot see, like for one that there is not."""
     if within is not None and state.task.workspace not in within:
-        raise NotFound(f"There is no approval {card.approval_id}.")
+        raise NotFound(f"There is no approval {card.approval_id}.", code=NOT_FOUND)

@@ -13,7 +13,7 @@ from typing import Any
 
 import aiohttp
 
-from agent.domain import OPERATOR, Approval, ButtonPress, Hook, Member, Outcome, TaskStatus, Verdict
+from agent.domain import OPERATOR, Approval, ButtonPress, Edit, Hook, Member, Outcome, TaskStatus, Verdict
 from agent.ports.clock import Clock
 from agent.ports.store import TaskState
 from bot.app import App, started
@@ -95,6 +95,21 @@ class Bot:
             )
         )
 
+    async def edit(self, approval: Approval, *, item: int = 1, by: Member = OPERATOR, **arguments: Any) -> Approval:
+        """Put other arguments into an item of a card."""
+        now = json.loads(next(call.arguments for call in approval.items if call.item == item))
+        return await self.app.services.approvals.edit(
+            Edit(
+                dedup_key=f"edit:{next(self.keys)}",
+                editor=by,
+                edited_at=self.app.services.clock.now(),
+                approval_id=approval.approval_id,
+                item=item,
+                arguments=json.dumps(now | arguments),
+                revision=approval.revision,
+            )
+        )
+
     async def approve(self, task_id: int, **fields: Any) -> TaskState:
         """Approve whatever waits in a task, and wait until it has ended or waits again."""
         await self.press(await self.card(task_id), "approved", **fields)
@@ -122,6 +137,14 @@ class Bot:
         """The files of the workspace, without the system's own."""
         found = (path.relative_to(self.folder) for path in self.folder.rglob("*") if path.is_file())
         return sorted(str(path) for path in found if path.parts[0] != ".signoff")
+
+    async def person(self, name: str) -> Member:
+        """Somebody of the configuration."""
+        return await self.app.services.people.member(name)
+
+    def decisions(self, state: TaskState) -> list[dict[str, Any]]:
+        """What people did with the task's cards, in the order of the journal."""
+        return [entry.data for entry in state.entries if entry.kind == "decision"]
 
     def results(self, state: TaskState) -> list[tuple[str, str]]:
         """Status and text of every tool result, in the order of the journal."""
