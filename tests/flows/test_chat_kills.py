@@ -1,0 +1,217 @@
+"""Killed between any two steps of an event from a chat, which then comes again: all of it happened, and none twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, text
+
+from agent.approvals import Approvals
+from agent.chat import PlatformChat
+from agent.domain import Address, ApproverRule, IncomingFile
+from agent.inbox import TEXT_LIMIT, TaskInbox
+from agent.pairing import HOLDS, Pairing
+from agent.people import People
+from agent.ports.channels import ChannelMessage, ChannelPress, Receipt
+from agent.ports.people import Pairing as AskedPairing
+from agent.ports.store import Step
+from agent.reception import Reception
+from bot.services import Services, connected
+from tests.clock import START, FakeClock
+from tests.flows.talk import KNOWN, know, platform_chat, with_lines
+from tests.storage import given
+
+ROOM = Address(channel="lines", conversation="room")
+RULE = ApproverRule(groups=(("approver",),))
+CODE = re.compile(r"[A-Z]{4}-[A-Z]{4}")
+TABLES = {
+    "received": "dedup_key, kind, outcome, who, task_id, session_id, said",
+    "tasks": "task_id, session_id, status, requester, prompt, files, workspace",
+    "sessions": "session_id, conversation, workspace, archived, model",
+    "deliveries": "task_id, kind, conversation, text, dedup_key",
+    "journal": "task_id, seq, kind, data",
+    "calls": "call_id, status, decided_by, votes, arguments",
+    "approvals": "approval_id, status, revision, decided_by",
+    "persons": "name, roles",
+    "links": "identity, member",
+    "pairings": "identity, shown_name",
+}
+"""What must be as if nothing had happened. (An audit row may be missing: the journal has it.)"""
+
+
+ASKED = AskedPairing(identity="lines:N1", shown_name="Nell", code="ABCDEFGH", asked_at=START, expires_at=START)
+
+
+class Killed(BaseException):
+    """The process is gone; nothing of it catches this."""
+
+
+@dataclass
+class Life:
+    """Counts what a process asks of the database, and ends before it asks for the `last`."""
+
+    last: int | None = None
+    asked: int = 0
+
+    def over(self, rows: Any) -> Any:
+        """The same rows, for as long as the process lives."""
+        return _Mortal(rows, self)
+
+
+class _Mortal:
+    def __init__(self, rows: Any, life: Life) -> None:
+        self._rows = rows
+        self._life = life
+
+    def __getattr__(self, name: str) -> Any:
+        verb = getattr(self._rows, name)
+        if not callable(verb):
+            return verb
+
+        async def asked(*arguments: Any, **more: Any) -> Any:
+            self._life.asked += 1
+            if self._life.asked == self._life.last:
+                raise Killed
+            return await verb(*arguments, **more)
+
+        return asked
+
+
+def process(services: Services, life: Life) -> PlatformChat:
+    """A process that receives, over the rows of `services`."""
+    store, roster, access = (life.over(rows) for rows in (services.store, services.roster, services.access))
+    people = People(services.config.people, roster)
+    inbox = TaskInbox(store=store, workspaces=services.workspaces)
+    drafts = services.approvals.drafts
+    approvals = Approvals(store=store, inbox=inbox, people=people, drafts=drafts, clock=services.clock)
+    return platform_chat(
+        replace(
+            services,
+            store=store,
+            roster=roster,
+            access=access,
+            people=people,
+            inbox=inbox,
+            approvals=approvals,
+            reception=Reception(store=store, inbox=inbox, approvals=approvals, people=people, access=access),
+            pairing=Pairing(people=people, roster=roster, access=access, clock=services.clock),
+        )
+    )
+
+
+Event = Callable[[PlatformChat], Awaitable[Receipt]]
+
+
+def said(who: str, words: str, *, room: str | None = "room", **more: Any) -> Event:
+    """Somebody writes, alone when there is no `room`."""
+    message = ChannelMessage(
+        dedup_key="lines:event",
+        address=Address(channel="lines", conversation=room or who),
+        identity=f"lines:{who}",
+        text=words,
+        received_at=START,
+        shown_name="Nell",
+        direct=room is None,
+        **more,
+    )
+    return lambda chat: chat.receive(message)
+
+
+def pressed(who: str, value: str, **fields: str) -> Event:
+    """Somebody presses a button on the card in the room."""
+    press = ChannelPress(
+        dedup_key="lines:event", address=ROOM, identity=f"lines:{who}", value=value, pressed_at=START, fields=fields
+    )
+    return lambda chat: chat.press(press)
+
+
+EVENTS = {
+    "a request": said("B1", "Hello", room="elsewhere"),
+    "a request with a file": said("B1", "", room="elsewhere", files=(IncomingFile(name="a.txt", content=b"x"),)),
+    "a request that waits": said("X1", "Hello"),
+    "an answer to the card": said("B1", "by region"),
+    "a request too long": said("B1", "x" * (TEXT_LIMIT + 1), room="elsewhere"),
+    "an approval": said("A1", "/approve 1"),
+    "an approval by nobody who may": said("B1", "/approve 1"),
+    "an approval of nothing": said("A1", "/approve 9"),
+    "a denial": said("A1", "/deny 1 no"),
+    "changes": said("A1", "/changes 1 by region"),
+    "a stop": said("B1", "/stop"),
+    "a new conversation": said("B1", "/new"),
+    "another model": said("B1", "/model other", room=None),
+    "another workspace": said("B1", "/workspace office", room=None),
+    "a question": said("B1", "/status"),
+    "a wrong word": said("B1", "/approve"),
+    "an admission": said("A1", "/pair ABCD-EFGH Nell"),
+    "a stranger": said("S1", "Hello", room=None),
+    "a stranger in company": said("S2", "Hello", room="hall"),
+    "a press": pressed("A1", "token:1:approve"),
+    "a press by nobody who may": pressed("B1", "token:1:approve"),
+    "a press by a stranger": pressed("S1", "token:1:approve"),
+    "a press on what it showed before": pressed("A1", "token:9:approve"),
+    "a press on nothing": pressed("A1", "other:1:approve"),
+    "a form": pressed("A1", "token:1:deny", reason="no"),
+    "an edit": pressed("A1", "token:1:edit:1", content="better"),
+    "an edit that does not fit": pressed("A1", "token:1:edit:1", path="../a.md"),
+}
+
+
+@asynccontextmanager
+async def prepared(home: Path) -> AsyncIterator[Services]:
+    """In the room a card of Ben's waits and another request behind it; a stranger asks to be let in."""
+    home.mkdir()
+    other = {"model": "openai/other", "api_base": "http://127.0.0.1:9/v1"}
+    config = with_lines(home, "http://127.0.0.1:9/v1", models={"fake": other, "other": other})
+    async with connected(config, FakeClock()) as services:
+        await know(services, KNOWN)
+        state = await given.claimed(services.store, address=ROOM, sender="Ben", text="Write", dedup_key="before")
+        arguments = '{"path":"a.md","content":"x"}'
+        step = Step(
+            entries=given.said("May I?"),
+            new_calls=(given.call(arguments=arguments, rule=RULE),),
+            approval=given.card("c1", token="token", shown_at=(ROOM,)),
+            status="waiting_approval",
+        )
+        await services.store.advance(given.key(state), step)
+        await given.accept(services.store, address=ROOM, sender="Ben", dedup_key="behind")
+        asked = replace(ASKED, asked_at=services.clock.now(), expires_at=services.clock.now() + HOLDS)
+        await services.roster.ask_pairing(asked, 1)
+        yield services
+
+
+async def snapshot(services: Services) -> dict[str, list[Any]]:
+    """The rows that count, codes blotted out: they differ each time."""
+
+    def rows(connection: Connection) -> dict[str, list[Any]]:
+        found = {name: connection.execute(text(f"SELECT {columns} FROM {name}")) for name, columns in TABLES.items()}
+        return {name: sorted(CODE.sub("CODE", repr(tuple(row))) for row in chosen) for name, chosen in found.items()}
+
+    return await services.store.database.read(rows)
+
+
+@pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS.keys())
+async def test_killed_anywhere_and_sent_again(tmp_path: Path, event: Event) -> None:
+    """Whatever a process had done of an event, the next one does the rest; a repeat changes nothing more and is
+    answered like the first."""
+    whole = Life()
+    async with prepared(tmp_path / "whole") as services:
+        first = await event(process(services, whole))
+        undisturbed = await snapshot(services)
+        assert await event(process(services, Life())) == first
+        assert await snapshot(services) == undisturbed
+    for last in range(1, whole.asked + 1):
+        async with prepared(tmp_path / str(last)) as services:
+            with pytest.raises(Killed):
+                await event(process(services, Life(last=last)))
+            assert _blotted(await event(process(services, Life()))) == _blotted(first), last
+            assert await snapshot(services) == undisturbed, last
+
+
+def _blotted(receipt: Receipt) -> Receipt:
+    return replace(receipt, said=CODE.sub("CODE", receipt.said))
