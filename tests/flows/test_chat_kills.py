@@ -132,33 +132,35 @@ def pressed(who: str, value: str, **fields: str) -> Event:
 
 
 EVENTS = {
-    "a request": said("B1", "Hello", room="elsewhere"),
-    "a request with a file": said("B1", "", room="elsewhere", files=(IncomingFile(name="a.txt", content=b"x"),)),
-    "a request that waits": said("X1", "Hello"),
-    "an answer to the card": said("B1", "by region"),
-    "a request too long": said("B1", "x" * (TEXT_LIMIT + 1), room="elsewhere"),
-    "an approval": said("A1", "/approve 1"),
-    "an approval by nobody who may": said("B1", "/approve 1"),
-    "an approval of nothing": said("A1", "/approve 9"),
-    "a denial": said("A1", "/deny 1 no"),
-    "changes": said("A1", "/changes 1 by region"),
-    "a stop": said("B1", "/stop"),
-    "a new conversation": said("B1", "/new"),
-    "another model": said("B1", "/model other", room=None),
-    "another workspace": said("B1", "/workspace office", room=None),
-    "a question": said("B1", "/status"),
-    "a wrong word": said("B1", "/approve"),
-    "an admission": said("A1", "/pair ABCD-EFGH Nell"),
-    "a stranger": said("S1", "Hello", room=None),
-    "a stranger in company": said("S2", "Hello", room="hall"),
-    "a press": pressed("A1", "token:1:approve"),
-    "a press by nobody who may": pressed("B1", "token:1:approve"),
-    "a press by a stranger": pressed("S1", "token:1:approve"),
-    "a press on what it showed before": pressed("A1", "token:9:approve"),
-    "a press on nothing": pressed("A1", "other:1:approve"),
-    "a form": pressed("A1", "token:1:deny", reason="no"),
-    "an edit": pressed("A1", "token:1:edit:1", content="better"),
-    "an edit that does not fit": pressed("A1", "token:1:edit:1", path="../a.md"),
+    "a request": ("task", said("B1", "Hello", room="elsewhere")),
+    "a request with a file": ("task", said("B1", "", room="hall", files=(IncomingFile(name="a.txt", content=b"x"),))),
+    "a request that waits": ("task", said("C1", "Hello")),
+    "an answer to the card": ("changes", said("B1", "by region")),
+    "a request too long": ("refused:invalid", said("B1", "x" * (TEXT_LIMIT + 1))),
+    "an approval": ("decided", said("A1", "/approve 1")),
+    "an approval by nobody who may": ("refused:not_an_approver", said("B1", "/approve 1")),
+    "an approval of nothing": ("refused:not_found", said("A1", "/approve 9")),
+    "a denial": ("decided", said("A1", "/deny 1 no")),
+    "changes": ("changes", said("A1", "/changes 1 by region")),
+    "a stop": ("stop", said("C1", "/stop")),
+    "a new conversation": ("command", said("B1", "/new")),
+    "another model": ("command", said("B1", "/model other", room=None)),
+    "another workspace": ("command", said("B1", "/workspace office", room=None)),
+    "a question": ("command", said("B1", "/status")),
+    "a wrong word": ("refused:invalid", said("B1", "/approve")),
+    "an admission": ("command", said("A1", "/pair ABCD-EFGH Nell")),
+    "a stranger": ("stranger", said("S1", "Hello", room=None)),
+    "a stranger in company": ("stranger", said("S2", "Hello", room="hall")),
+    "a press": ("decided", pressed("A1", "token:1:approve")),
+    "a press by nobody who may": ("refused:not_an_approver", pressed("B1", "token:1:approve")),
+    "a press by a stranger": ("refused:stranger", pressed("S1", "token:1:approve")),
+    "a press on what it showed before": ("refused:card_changed", pressed("A1", "token:9:approve")),
+    "a press on nothing": ("refused:not_found", pressed("A1", "other:1:approve")),
+    "a press that is none": ("refused:invalid", pressed("A1", "yes")),
+    "a form": ("decided", pressed("A1", "token:1:deny", reason="no")),
+    "an edit": ("edited", pressed("A1", "token:1:edit:1", content="better")),
+    "an edit that does not fit": ("refused:bad_arguments", pressed("A1", "token:1:edit:1", path="../a.md")),
+    "a question too late": ("refused:invalid", pressed("A1", "token:1:ask")),
 }
 
 
@@ -170,7 +172,11 @@ async def prepared(home: Path) -> AsyncIterator[Services]:
     config = with_lines(home, "http://127.0.0.1:9/v1", models={"fake": other, "other": other})
     async with connected(config, FakeClock()) as services:
         await know(services, KNOWN)
-        state = await given.claimed(services.store, address=ROOM, sender="Ben", text="Write", dedup_key="before")
+        place: dict[str, Any] = {"workspace": "office", "files": ()}
+        await services.store.accept(
+            given.message(address=ROOM, sender="Ben", text="Write", dedup_key="before"), **place
+        )
+        [state] = await services.store.claim("before", 1)
         arguments = '{"path":"a.md","content":"x"}'
         step = Step(
             entries=given.said("May I?"),
@@ -179,7 +185,9 @@ async def prepared(home: Path) -> AsyncIterator[Services]:
             status="waiting_approval",
         )
         await services.store.advance(given.key(state), step)
-        await given.accept(services.store, address=ROOM, sender="Ben", dedup_key="behind")
+        await services.store.accept(
+            given.message(address=ROOM, sender="Ben", text="Then that", dedup_key="behind"), **place
+        )
         asked = replace(ASKED, asked_at=services.clock.now(), expires_at=services.clock.now() + HOLDS)
         await services.roster.ask_pairing(asked, 1)
         yield services
@@ -195,14 +203,15 @@ async def snapshot(services: Services) -> dict[str, list[Any]]:
     return await services.store.database.read(rows)
 
 
-@pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS.keys())
-async def test_killed_anywhere_and_sent_again(tmp_path: Path, event: Event) -> None:
+@pytest.mark.parametrize(("outcome", "event"), EVENTS.values(), ids=EVENTS.keys())
+async def test_killed_anywhere_and_sent_again(tmp_path: Path, outcome: str, event: Event) -> None:
     """Whatever a process had done of an event, the next one does the rest; a repeat changes nothing more and is
     answered like the first."""
     whole = Life()
     async with prepared(tmp_path / "whole") as services:
         first = await event(process(services, whole))
         undisturbed = await snapshot(services)
+        assert first.outcome == outcome
         assert await event(process(services, Life())) == first
         assert await snapshot(services) == undisturbed
     for last in range(1, whole.asked + 1):
