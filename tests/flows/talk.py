@@ -23,8 +23,8 @@ from tests.servers.lines import Lines, Wire, wired
 from tests.servers.llm import FakeLLM
 
 ANN = {"name": "Ann", "roles": ["admin", "approver"]}
-BEN, CID = {"name": "Ben"}, {"name": "Cid"}
-KNOWN = {"A1": "Ann", "B1": "Ben", "C1": "Cid"}
+PEOPLE = (ANN, {"name": "Ben"}, {"name": "Cid"}, {"name": "Eve", "roles": ["approver"]})
+KNOWN = {"A1": "Ann", "B1": "Ben", "C1": "Cid", "E1": "Eve"}
 """Who is who on the platform."""
 
 
@@ -47,7 +47,7 @@ class Talk:
 
 @asynccontextmanager
 async def talking(home: Path, *, allow: Sequence[str] = (), **agent: Any) -> AsyncIterator[Talk]:
-    """Start it in a folder; Ann decides, Ben and Cid do not. `allow` is the platform's allow list."""
+    """Start it in a folder; Ann and Eve decide, Ben and Cid do not. `allow` is the platform's allow list."""
     model = FakeLLM()
     await model.start()
     try:
@@ -68,7 +68,7 @@ async def talking(home: Path, *, allow: Sequence[str] = (), **agent: Any) -> Asy
 
 def with_lines(home: Path, base_url: str, **agent: Any) -> Config:
     """A configuration in which the platform works in `office`, and Ben alone in `desk`."""
-    path = configured(home, base_url, people=(ANN, BEN, CID), **agent)
+    path = configured(home, base_url, people=PEOPLE, **agent)
     settings = json.loads(path.read_text())
     settings["workspaces"]["office"]["channels"] = ["lines:*", "console:*"]
     (home / "desk").mkdir(exist_ok=True)

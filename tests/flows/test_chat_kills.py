@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,21 +12,16 @@ from sqlalchemy import Connection, text
 
 from agent.approvals import Approvals
 from agent.chat import PlatformChat
-from agent.domain import Address, ApproverRule, IncomingFile
+from agent.domain import IncomingFile
 from agent.inbox import TEXT_LIMIT, TaskInbox
-from agent.pairing import HOLDS, Pairing
+from agent.pairing import Pairing
 from agent.people import People
-from agent.ports.channels import ChannelMessage, ChannelPress, Receipt
-from agent.ports.people import Pairing as AskedPairing
-from agent.ports.store import Step
+from agent.ports.channels import Receipt
 from agent.reception import Reception
-from bot.services import Services, connected
-from tests.clock import START, FakeClock
-from tests.flows.talk import KNOWN, know, platform_chat, with_lines
-from tests.storage import given
+from bot.services import Services
+from tests.flows.arrivals import Event, prepared, pressed, said
+from tests.flows.talk import platform_chat
 
-ROOM = Address(channel="lines", conversation="room")
-RULE = ApproverRule(groups=(("approver",),))
 CODE = re.compile(r"[A-Z]{4}-[A-Z]{4}")
 TABLES = {
     "received": "dedup_key, kind, outcome, who, task_id, session_id, said",
@@ -43,9 +36,6 @@ TABLES = {
     "pairings": "identity, shown_name",
 }
 """What must be as if nothing had happened. (An audit row may be missing: the journal has it.)"""
-
-
-ASKED = AskedPairing(identity="lines:N1", shown_name="Nell", code="ABCDEFGH", asked_at=START, expires_at=START)
 
 
 class Killed(BaseException):
@@ -105,32 +95,6 @@ def process(services: Services, life: Life) -> PlatformChat:
     )
 
 
-Event = Callable[[PlatformChat], Awaitable[Receipt]]
-
-
-def said(who: str, words: str, *, room: str | None = "room", **more: Any) -> Event:
-    """Somebody writes, alone when there is no `room`."""
-    message = ChannelMessage(
-        dedup_key="lines:event",
-        address=Address(channel="lines", conversation=room or who),
-        identity=f"lines:{who}",
-        text=words,
-        received_at=START,
-        shown_name="Nell",
-        direct=room is None,
-        **more,
-    )
-    return lambda chat: chat.receive(message)
-
-
-def pressed(who: str, value: str, **fields: str) -> Event:
-    """Somebody presses a button on the card in the room."""
-    press = ChannelPress(
-        dedup_key="lines:event", address=ROOM, identity=f"lines:{who}", value=value, pressed_at=START, fields=fields
-    )
-    return lambda chat: chat.press(press)
-
-
 EVENTS = {
     "a request": ("task", said("B1", "Hello", room="elsewhere")),
     "a request with a file": ("task", said("B1", "", room="hall", files=(IncomingFile(name="a.txt", content=b"x"),))),
@@ -162,35 +126,6 @@ EVENTS = {
     "an edit that does not fit": ("refused:bad_arguments", pressed("A1", "token:1:edit:1", path="../a.md")),
     "a question too late": ("refused:invalid", pressed("A1", "token:1:ask")),
 }
-
-
-@asynccontextmanager
-async def prepared(home: Path) -> AsyncIterator[Services]:
-    """In the room a card of Ben's waits and another request behind it; a stranger asks to be let in."""
-    home.mkdir()
-    other = {"model": "openai/other", "api_base": "http://127.0.0.1:9/v1"}
-    config = with_lines(home, "http://127.0.0.1:9/v1", models={"fake": other, "other": other})
-    async with connected(config, FakeClock()) as services:
-        await know(services, KNOWN)
-        place: dict[str, Any] = {"workspace": "office", "files": ()}
-        await services.store.accept(
-            given.message(address=ROOM, sender="Ben", text="Write", dedup_key="before"), **place
-        )
-        [state] = await services.store.claim("before", 1)
-        arguments = '{"path":"a.md","content":"x"}'
-        step = Step(
-            entries=given.said("May I?"),
-            new_calls=(given.call(arguments=arguments, rule=RULE),),
-            approval=given.card("c1", token="token", shown_at=(ROOM,)),
-            status="waiting_approval",
-        )
-        await services.store.advance(given.key(state), step)
-        await services.store.accept(
-            given.message(address=ROOM, sender="Ben", text="Then that", dedup_key="behind"), **place
-        )
-        asked = replace(ASKED, asked_at=services.clock.now(), expires_at=services.clock.now() + HOLDS)
-        await services.roster.ask_pairing(asked, 1)
-        yield services
 
 
 async def snapshot(services: Services) -> dict[str, list[Any]]:
