@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from agent.people import People
 from agent.ports.channels import Receipt
 from agent.reception import Reception
 from bot.services import Services
+from storage.database import Database
+from storage.store.access import SqlAccess
+from storage.store.people import SqlRoster
 from tests.flows.arrivals import Event, prepared, pressed, said
 from tests.flows.talk import platform_chat
 
@@ -44,43 +48,34 @@ class Killed(BaseException):
 
 @dataclass
 class Life:
-    """Counts what a process asks of the database, and ends before it asks for the `last`."""
+    """A process's way to the database: it counts what is written, and ends before it writes the `last`."""
 
+    database: Database
     last: int | None = None
-    asked: int = 0
-
-    def over(self, rows: Any) -> Any:
-        """The same rows, for as long as the process lives."""
-        return _Mortal(rows, self)
-
-
-class _Mortal:
-    def __init__(self, rows: Any, life: Life) -> None:
-        self._rows = rows
-        self._life = life
+    written: int = 0
 
     def __getattr__(self, name: str) -> Any:
-        verb = getattr(self._rows, name)
-        if not callable(verb):
-            return verb
+        return getattr(self.database, name)
 
-        async def asked(*arguments: Any, **more: Any) -> Any:
-            self._life.asked += 1
-            if self._life.asked == self._life.last:
-                raise Killed
-            return await verb(*arguments, **more)
-
-        return asked
+    async def write(self, work: Callable[[Connection], Any]) -> Any:
+        """One transaction."""
+        self.written += 1
+        if self.written == self.last:
+            raise Killed
+        return await self.database.write(work)
 
 
-def process(services: Services, life: Life) -> PlatformChat:
-    """A process that receives, over the rows of `services`."""
-    store, roster, access = (life.over(rows) for rows in (services.store, services.roster, services.access))
+def process(services: Services, last: int | None = None) -> tuple[PlatformChat, Life]:
+    """A process that receives, over the database of `services`."""
+    life = Life(services.store.database, last)
+    database: Any = life
+    store = replace(services.store, database=database)
+    roster, access = SqlRoster(database), SqlAccess(database)
     people = People(services.config.people, roster)
     inbox = TaskInbox(store=store, workspaces=services.workspaces)
     drafts = services.approvals.drafts
     approvals = Approvals(store=store, inbox=inbox, people=people, drafts=drafts, clock=services.clock)
-    return platform_chat(
+    mortal = platform_chat(
         replace(
             services,
             store=store,
@@ -93,6 +88,7 @@ def process(services: Services, life: Life) -> PlatformChat:
             pairing=Pairing(people=people, roster=roster, access=access, clock=services.clock),
         )
     )
+    return mortal, life
 
 
 EVENTS = {
@@ -142,18 +138,18 @@ async def snapshot(services: Services) -> dict[str, list[Any]]:
 async def test_killed_anywhere_and_sent_again(tmp_path: Path, outcome: str, event: Event) -> None:
     """Whatever a process had done of an event, the next one does the rest; a repeat changes nothing more and is
     answered like the first."""
-    whole = Life()
     async with prepared(tmp_path / "whole") as services:
-        first = await event(process(services, whole))
+        chat, life = process(services)
+        first = await event(chat)
         undisturbed = await snapshot(services)
-        assert first.outcome == outcome
-        assert await event(process(services, Life())) == first
+        assert (first.outcome, life.written > 0) == (outcome, True)
+        assert await event(process(services)[0]) == first
         assert await snapshot(services) == undisturbed
-    for last in range(1, whole.asked + 1):
+    for last in range(1, life.written + 1):
         async with prepared(tmp_path / str(last)) as services:
             with pytest.raises(Killed):
-                await event(process(services, Life(last=last)))
-            assert _blotted(await event(process(services, Life()))) == _blotted(first), last
+                await event(process(services, last)[0])
+            assert _blotted(await event(process(services)[0])) == _blotted(first), last
             assert await snapshot(services) == undisturbed, last
 
 
