@@ -48,7 +48,7 @@ class Approvals:
         """
         card = await self._found(press, press.approval_id, press.token)
         people = await self.people.by_name()
-        return await self._settle(card, press, within, lambda state: decision(state, card.approval_id, press, people))
+        return await self._commit(card, press, within, lambda state: decision(state, card.approval_id, press, people))
 
     async def edit(self, edit: Edit, within: Collection[str] | None = None) -> Approval:
         """Put a person's arguments in place of an item's and return the card as it shows them; errors as of `decide`,
@@ -56,7 +56,7 @@ class Approvals:
         card = await self._found(edit, edit.approval_id, None)
         people = await self.people.by_name()
         draft = await self._draft(card, edit, within, people)
-        return await self._settle(card, edit, within, lambda state: edition(state, edit, draft, people))
+        return await self._commit(card, edit, within, lambda state: edition(state, edit, draft, people))
 
     async def cancel(self, task_id: int) -> None:
         """Stop a task: one that runs is asked to, any other ends here and now. Conflict when it has ended."""
@@ -126,7 +126,7 @@ class Approvals:
         except BadInput as refusal:
             return refusal
 
-    async def _settle(
+    async def _commit(
         self,
         card: Approval,
         event: ButtonPress | Edit,

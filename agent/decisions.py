@@ -124,6 +124,11 @@ def able(state: TaskState, call: Call, people: Mapping[str, Member]) -> list[str
     return electors(call.rule, people, state.task.requester) if call.rule is not None else []
 
 
+def was_edited(call: Call) -> bool:
+    """Whether a person has put other arguments in place of the model's."""
+    return call.original is not None and call.original != call.arguments
+
+
 def forbidden(state: TaskState, card: Approval, name: str, calls: Sequence[Call]) -> Forbidden:
     """Says whom these items are for."""
     rules = [call.rule for call in calls if call.rule is not None]

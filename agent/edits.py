@@ -19,6 +19,7 @@ from agent.decisions import (
     received,
     refused,
     undecided,
+    was_edited,
 )
 from agent.domain import Call, Edit, Member
 from agent.endings import settles
@@ -123,7 +124,7 @@ def edition(state: TaskState, edit: Edit, draft: Draft | BadInput, people: Mappi
 
 def told(call: Call) -> str:
     """What stands before the result of a call that a person has changed: who, and how its arguments differ."""
-    if call.original is None or call.original == call.arguments:
+    if call.original is None or not was_edited(call):
         return ""
     diff = "\n".join(_differences(json.loads(call.original), json.loads(call.arguments)))
     return texts.edited_call(call.edited_by, shorten(diff, DIFF_CHARACTERS, "the approval card")) + "\n\n"
