@@ -6,7 +6,7 @@ import asyncio
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from datetime import date
 from zoneinfo import ZoneInfo
@@ -43,7 +43,7 @@ async def running(
     if services.embedded:
         # Nobody else runs here, so whatever is marked as running was left by a process that died.
         await services.store.requeue()
-    worker = _worker(services)
+    worker = _worker(services, channels)
     outbox = Outbox(services.store, channels, services.people, services.clock)
     upkeep = asyncio.create_task(_keep_tidy(services), name="upkeep")
     worker.start()
@@ -57,8 +57,9 @@ async def running(
         await outbox.stop()
 
 
-def _worker(services: Services) -> Worker:
+def _worker(services: Services, channels: Collection[str]) -> Worker:
     agent = services.config.agent
+    asking = Asking(people=services.people, to=services.config.asked_at(), channels=channels)
     effects = Effects(
         registry=services.registry,
         workspaces=services.workspaces,
@@ -69,7 +70,7 @@ def _worker(services: Services) -> Worker:
     loop = Loop(
         store=services.store,
         models=services.models,
-        gate=Gate(effects=effects, rules=services.rules, asking=Asking()),
+        gate=Gate(effects=effects, rules=services.rules, asking=asking),
         live=services.live,
         clock=services.clock,
         model=agent.model,
