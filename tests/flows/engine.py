@@ -38,6 +38,7 @@ from tests.servers.llm import FakeLLM
 from tools.workspace.directory import WorkspaceDirectory
 
 Work = Callable[[], Coroutine[Any, Any, str]]
+RULES = Rules(agent=PolicySettings(), workspaces={}, stricter={}, people={})
 TERMINAL_ADDRESS = Address(channel="cli", conversation="operator")
 
 
@@ -132,15 +133,13 @@ async def engine(home: Path, *tools: Tool, clock: Clock | None = None, owner: st
     drafts = Drafts(registry=registry, workspaces=workspaces, clock=clock)
     approvals = Approvals(store=store, inbox=inbox, people=people, drafts=drafts, clock=clock)
 
-    rules = Rules(agent=PolicySettings(), workspaces={}, stricter={}, people={})
-
     async def system_prompt(state: TaskState) -> str:
         return "You are a test."
 
     loop = Loop(
         store=store,
         models=models,
-        gate=Gate(effects=effects, rules=rules, asking=Asking(people=people, to={}, channels=())),
+        gate=Gate(effects=effects, rules=RULES, asking=Asking(people=people, to={}, channels=())),
         live=live,
         clock=clock,
         model="fake",
