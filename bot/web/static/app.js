@@ -50,8 +50,30 @@
     else page.scrollTop = page.scrollHeight;
   }
 
+  // A card that shows something else all at once takes no press for a moment: what is signed has to be seen first.
+  const LOOK_MILLISECONDS = 1500;
+  const changedAt = new Map();
+  const revisions = () => new Map([...turns.querySelectorAll("[data-card]")].map((card) => [card.id, card.dataset.revision]));
+
+  async function watchingCards(change) {
+    const before = revisions();
+    await change();
+    for (const [id, revision] of revisions()) {
+      if (!before.has(id) || before.get(id) === revision) continue;
+      changedAt.set(id, performance.now());
+      document.getElementById("announce").textContent = "The card has changed. Look again.";
+    }
+  }
+
+  document.body.addEventListener("htmx:before:request", (event) => {
+    const card = event.target.closest?.("[data-card]");
+    if (!card || performance.now() - (changedAt.get(card.id) ?? -Infinity) > LOOK_MILLISECONDS) return;
+    event.preventDefault();
+    toast("This card has just changed. Look again, then decide.");
+  });
+
   function put(html) {
-    drawing = drawing.then(() => keepingEnd(async () => {
+    drawing = drawing.then(() => keepingEnd(() => watchingCards(async () => {
       const holder = document.createElement("template");
       holder.innerHTML = html;
       const fresh = holder.content.firstElementChild;
@@ -60,7 +82,7 @@
       if (fresh.matches(".turn")) return htmx.swap({ text: html, target: turns, swap: "beforeend" });
       // The first words of an answer take the place that says that the model thinks.
       document.querySelector(`#turn-${fresh.id.split("-")[1]} > .foot`)?.before(fresh);
-    }));
+    })));
     return drawing;
   }
 
@@ -158,6 +180,7 @@
   document.body.addEventListener("htmx:error", () => toast("The server cannot be reached. What you wrote is still here; try again."));
   document.body.addEventListener("htmx:after:swap", (event) => {
     if (event.target.closest?.("[data-card]") || event.detail.ctx.target?.dataset?.card) {
+      changedAt.delete(event.detail.ctx.target?.id);  // whoever asked for it looks at it
       changed();
       if (chat) tabs?.postMessage(chat.dataset.chat);
     }
