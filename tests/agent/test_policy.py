@@ -81,7 +81,7 @@ def test_who_is_asked(written: dict[str, Any], expected: ApproverRule) -> None:
     ],
 )
 def test_what_a_policy_may_not_say(settings: dict[str, Any], place: tuple[str, ...]) -> None:
-    """A misspelt power or key, an unknown word, an odd number of people: refused with its place, it would guard nothing."""
+    """A misspelt power or key, an unknown word, an odd number of people: refused with its place, it guards nothing."""
     with pytest.raises(ValidationError) as refused:
         PolicySettings.model_validate(settings)
     assert [error["loc"] for error in refused.value.errors()] == [place]
