@@ -51,7 +51,7 @@ def test_a_session_goes_on(home: Home) -> None:
 def test_an_approval_is_asked_at_the_prompt(home: Home) -> None:
     """Yes writes everything; the files are listed with their paths."""
     ran = home.signoff("ask", "write", typed="y\n")
-    assert "Approval 1: 2 changes to sign off" in ran.out
+    assert "Approval 1 (task 1): please decide" in ran.out
     assert f"file: {home.folder}/office/a.md" in ran.out
     assert (home.folder / "office/b.md").read_text() == "B\n"
 
