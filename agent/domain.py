@@ -101,7 +101,8 @@ class Received:
     """One authentic event of any kind: a second one with the same `dedup_key` does nothing. Kept for 30 days, and
     as long as its task.
 
-    `outcome` is a word: `task`, `changes`, `decided`, `edited`, `command`, `stranger`, `refused:<code of the error>`.
+    `outcome` is a word: `task`, `changes`, `decided`, `edited`, `command`, `stop`, `stranger`, `refused:<code of the
+    error>`; of `stop`, `task_id` is the task to be stopped.
     `who` is a member's name or, of a stranger, the identity. `said` is what its sender was told at once.
     """
 
