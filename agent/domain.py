@@ -206,7 +206,8 @@ class Entry:
                "usage": {"input_tokens", "output_tokens", "cached_tokens", "cost_usd": text or null}}
     tool       {"call_id", "name", "text", "status": call status, "net": bool}   `net`: the step had a net result
     status     {"status", "error_code"?, "text"?}
-    decision   {"approval_id", "call_ids": [id], "sha256": [of each], "verdict": verdict or outcome, "by", "reason"};
+    decision   {"approval_id", "items": [number], "call_ids": [id], "sha256": [of each], "verdict": verdict or outcome,
+               "by", "reason"};
                one of several that are needed has "vote": how many there are now;
                an edit: "verdict": "edited", "before", "after" (arguments);
                a press that changed nothing: "verdict": "refused", "tried", "code", "reason" (what the person was told)

@@ -100,7 +100,7 @@ async def test_a_double_press(operator: Tab) -> None:
     await operator.open("/tasks/1")
     decisions = operator.page.locator(".journal li", has=operator.page.locator(".pill", has_text="decision"))
     await expect(decisions).to_have_count(2)
-    await expect(decisions.filter(has_text="operator approved 2 items")).to_have_count(1)
+    await expect(decisions.filter(has_text="operator approved items 1, 2")).to_have_count(1)
     await expect(decisions.filter(has_text="operator tried to approve and was refused")).to_have_count(1)
 
 
