@@ -95,7 +95,7 @@ async def test_two_who_edit_at_once(office: Office, model: FakeLLM) -> None:
     await mine.locator('[name="argument.content"]').fill("of the second\n")
     await ann.edit(ann.card().locator(".item"), content="of the first\n")
     await expect(other.card().locator("ins")).to_have_text(["1of the first"])
-    await other.page.wait_for_timeout(1600)  # for so long a card that has changed takes no press
+    await expect(other.page.locator("[data-changed]")).to_have_count(0)
     await mine.get_by_role("button", name="Save and show").click()
     await expect(other.card().get_by_role("alert")).to_contain_text("Look again")
     await expect(mine.locator('[name="argument.content"]')).to_have_value("of the second\n")
@@ -149,10 +149,13 @@ async def test_a_plain_answer_asks_for_changes(office: Office, model: FakeLLM) -
     ann = await office.enter("Ann")
     await ann.begin("Write it")
     await expect(ann.card()).to_be_visible()
+    composer = ann.page.get_by_label("What should be done?")
+    await expect(composer).to_have_attribute("placeholder", "What should be different? …")
     await ann.say("Rather not today")
     await expect(ann.card("changes")).to_contain_text("Changes requested by Ann")
     await expect(ann.turn("done")).to_contain_text("As you wish.")
     await expect(ann.page.locator(".turn")).to_have_count(1)
+    await expect(composer).to_have_attribute("placeholder", "Go on …")
     assert ann.problems == []
 
 

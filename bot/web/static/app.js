@@ -51,38 +51,33 @@
   }
 
   // A card that shows something else all at once takes no press for a moment: what is signed has to be seen first.
-  const LOOK_MILLISECONDS = 1500;
-  const changedAt = new Map();
-  const revisions = () => new Map([...turns.querySelectorAll("[data-card]")].map((card) => [card.id, card.dataset.revision]));
-
-  async function watchingCards(change) {
-    const before = revisions();
-    await change();
-    for (const [id, revision] of revisions()) {
-      if (!before.has(id) || before.get(id) === revision) continue;
-      changedAt.set(id, performance.now());
-      document.getElementById("announce").textContent = "The card has changed. Look again.";
-    }
+  function lookAgain(card) {
+    card.dataset.changed = "";
+    setTimeout(() => { delete card.dataset.changed; }, 1500);
+    document.getElementById("announce").textContent = "The card has changed. Look again.";
   }
 
   document.body.addEventListener("htmx:before:request", (event) => {
-    const card = event.target.closest?.("[data-card]");
-    if (!card || performance.now() - (changedAt.get(card.id) ?? -Infinity) > LOOK_MILLISECONDS) return;
+    if (!event.target.closest?.("[data-card][data-changed]")) return;
     event.preventDefault();
     toast("This card has just changed. Look again, then decide.");
   });
 
   function put(html) {
-    drawing = drawing.then(() => keepingEnd(() => watchingCards(async () => {
+    drawing = drawing.then(() => keepingEnd(async () => {
       const holder = document.createElement("template");
       holder.innerHTML = html;
       const fresh = holder.content.firstElementChild;
+      for (const card of fresh.querySelectorAll("[data-card]")) {
+        const shown = document.getElementById(card.id);
+        if (shown && shown.dataset.revision !== card.dataset.revision) lookAgain(shown);
+      }
       const there = document.getElementById(fresh.id);
       if (there) return htmx.swap({ text: html, target: there, swap: "outerMorph" });
       if (fresh.matches(".turn")) return htmx.swap({ text: html, target: turns, swap: "beforeend" });
       // The first words of an answer take the place that says that the model thinks.
       document.querySelector(`#turn-${fresh.id.split("-")[1]} > .foot`)?.before(fresh);
-    })));
+    }));
     return drawing;
   }
 
@@ -149,7 +144,12 @@
         return item;
       }));
     };
+    // While a card is open that whoever writes may have changed, that is what a plain answer does.
+    const usual = text.placeholder;
+    const hint = () => { text.placeholder = turns?.querySelector(".card details.changes") ? "What should be different? …" : usual; };
     fresh();
+    hint();
+    document.body.addEventListener("signoff:changed", hint);
     files.addEventListener("change", show);
     text.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing || touch) return;
@@ -180,7 +180,6 @@
   document.body.addEventListener("htmx:error", () => toast("The server cannot be reached. What you wrote is still here; try again."));
   document.body.addEventListener("htmx:after:swap", (event) => {
     if (event.target.closest?.("[data-card]") || event.detail.ctx.target?.dataset?.card) {
-      changedAt.delete(event.detail.ctx.target?.id);  // whoever asked for it looks at it
       changed();
       if (chat) tabs?.postMessage(chat.dataset.chat);
     }
