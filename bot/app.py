@@ -18,16 +18,13 @@ from agent.ports.clock import Clock
 from agent.worker import Worker
 from bot.api import access
 from bot.api.policy import survey
-from bot.api.routes import Api
-from bot.api.stream import Streams
 from bot.config import Config
 from bot.engine import running
 from bot.entrance.door import Door
-from bot.entrance.login import Login
-from bot.entrance.rules import Guarded
 from bot.server import Health, Server
 from bot.services import Services, connected
-from bot.web.pages import Pages
+from bot.site import Site
+from bot.web.refusals import errors_as_pages
 from channels.callback import Callback
 from channels.console import Console
 from channels.outcomes import Outcomes
@@ -67,10 +64,9 @@ async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[A
     async with connected(config, clock) as services:
         channels = _channels(services)
         health = Health(listings=services.store)
-        streams = Streams()
-        api, pages = Api(services, streams), _pages(services, streams)
-        door = Door(services, _guarded(services, api, pages))
-        around = [pages.middleware()] if pages else []
+        site = Site(services)
+        door = Door(services, site.routes)
+        around = [errors_as_pages(site.refusal)] if config.channels.console.enabled else []
         server = Server(health, channels.values(), max_body=config.bot.http.max_body, door=door, around=around)
         with _only_runner(services):
             await _warn(services)
@@ -95,7 +91,7 @@ async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[A
             finally:
                 for channel in channels.values():
                     await channel.stop()
-                api.close()
+                site.close()
                 await server.close()
 
 
@@ -166,7 +162,8 @@ async def _warn(services: Services) -> None:
 
 
 def _channels(services: Services) -> dict[str, Channel]:
-    """Every channel that is enabled; a new one is a new entry here."""
+    """Every channel that is enabled; a new one is a new entry here. One with a vendor's SDK is imported in its entry,
+    so that a start without it does not wait for it."""
     settings = services.config.channels
     store, clock = services.store, services.clock
     outcomes = Outcomes(store, services.config.bot.http.public_url)
@@ -177,16 +174,6 @@ def _channels(services: Services) -> dict[str, Channel]:
     if settings.webhook.enabled:
         channels.append(Webhook(services.inbox, store, outcomes, store.doorbell, services.blobs, clock))
     return {channel.name: channel for channel in channels}
-
-
-def _pages(services: Services, streams: Streams) -> Pages | None:
-    """What people see in a browser, if they are to see anything."""
-    return Pages(services, streams) if services.config.channels.console.enabled else None
-
-
-def _guarded(services: Services, api: Api, pages: Pages | None) -> list[Guarded]:
-    """Every route that is not a channel's, with its rule."""
-    return [*api.routes(), *((*Login(services).routes(), *pages.routes()) if pages else ())]
 
 
 async def _start(channels: Mapping[str, Channel], health: Health) -> None:

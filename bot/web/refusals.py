@@ -8,14 +8,12 @@ import orjson
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from bot.web.shell import Shell
-
 _PROGRAMS = ("/v1/", "/hooks/", "/openapi.json", "/healthz", "/readyz")
 """Paths that programs use, whatever they say they accept."""
 
 
-def errors_as_pages(shell: Shell) -> Middleware:
-    """A middleware around the one that makes JSON of errors."""
+def errors_as_pages(refusal: Callable[[web.Request, int, str], web.Response]) -> Middleware:
+    """A middleware around the one that makes JSON of errors; `refusal` makes the page."""
 
     @web.middleware
     async def as_page(
@@ -25,7 +23,7 @@ def errors_as_pages(shell: Shell) -> Middleware:
         message = _message(response) if _from_a_page(request) else None
         if message is None:
             return response
-        shown = shell.refusal(request, response.status, message)
+        shown = refusal(request, response.status, message)
         if "Retry-After" in response.headers:
             shown.headers["Retry-After"] = response.headers["Retry-After"]
         return shown

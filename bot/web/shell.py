@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
@@ -13,10 +12,8 @@ from bot.api.approvals import cards
 from bot.api.sessions import list_sessions
 from bot.entrance.rules import CSRF_TOKEN, VIEWER
 from bot.services import Services
+from bot.web.rendering import Rendering
 from bot.web.rights import rights
-
-if TYPE_CHECKING:
-    from bot.web.rendering import Rendering
 
 SESSIONS_SHOWN = 40
 """Chats beside every page."""
@@ -40,13 +37,7 @@ class Shell:
 
     def __init__(self, services: Services) -> None:
         self.services = services
-
-    @cached_property
-    def rendering(self) -> Rendering:
-        """Made at the first page: it loads the template engine."""
-        from bot.web.rendering import Rendering  # noqa: PLC0415 - not before somebody opens a page
-
-        return Rendering()
+        self.rendering = Rendering()
 
     async def page(self, request: web.Request, template: str, *, status: int = 200, **values: Any) -> web.Response:
         """A whole page."""

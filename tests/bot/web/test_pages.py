@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import aiohttp
@@ -277,9 +275,3 @@ async def test_files_of_the_pages_are_cached_by_their_version(visitor: Visitor) 
         assert "immutable" in (await visitor.get(path)).headers["Cache-Control"]
         assert (await visitor.get(f"{path}0")).headers["Cache-Control"] == "no-cache"
     assert (await visitor.get("/static/pages.py")).status == 404
-
-
-def test_no_library_of_the_pages_is_loaded_before_the_first() -> None:
-    """Whoever only uses hooks does not wait for them."""
-    check = "import bot.app, sys; sys.exit(bool({'jinja2', 'markdown_it'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
