@@ -27,8 +27,8 @@ class Later(web.DynamicResource):
             return None, found.http_exception.allowed_methods
         return (None if found.http_exception else found), set()
 
-    def __iter__(self) -> Iterator[web.AbstractRoute]:
-        return iter(self._router.routes())
+    def __iter__(self) -> Iterator[web.ResourceRoute]:
+        return (route for route in self._router.routes() if isinstance(route, web.ResourceRoute))
 
     def __len__(self) -> int:
         return len(self._router.routes())
