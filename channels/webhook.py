@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import hmac
 import math
-import re
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -19,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agent.domain import TERMINAL, Address, Hook, IncomingMessage
 from agent.errors import BadInput, NotAuthentic, NotFound
+from agent.ids import written_id
 from agent.ports.channels import Feature, Inbox, Outgoing, Progress
 from agent.ports.clock import Clock
 from agent.ports.files import Blobs
@@ -35,7 +35,6 @@ from channels.webhook_view import (
     wait_seconds,
 )
 
-_ID = re.compile(r"[0-9]{1,18}")
 _NO_TOKEN_SHA256 = "0" * 64
 KNOWN_FOR = timedelta(seconds=0.5)
 """For how long a hook is not read again from the database, and a token works that was replaced by another process."""
@@ -124,7 +123,7 @@ class Webhook:
         artifact = await self._outcomes.artifact(hook.name, _id(request))
         path = self._blobs.path(artifact.sha256)
         if path is None:
-            raise NotFound(f"The bytes of artifact {artifact.artifact_id} are not kept any more.")
+            raise NotFound(f"The content of {artifact.name} is not kept any more.")
         headers = {
             "Content-Type": artifact.media_type,
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(artifact.name, safe='')}",
@@ -210,9 +209,9 @@ def callback_address(hook_name: str, url: str) -> Address:
 
 def _id(request: web.Request) -> int:
     text = request.match_info["id"]
-    if not _ID.fullmatch(text):
+    if (found := written_id(text)) is None:
         raise NotFound(f"There is no {text!r}.")
-    return int(text)
+    return found
 
 
 async def _body(request: web.Request) -> bytes:

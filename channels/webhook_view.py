@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from agent.domain import IncomingFile
 from agent.errors import BadInput
+from agent.ids import MAX_ID
 from agent.json_keys import RepeatedKey, refuse_repeated
 from agent.ports.store import Accepted, TaskOutcome
 
@@ -48,7 +49,7 @@ class HookRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     text: Annotated[Text, Field(min_length=1, max_length=MAX_TEXT)]
-    follow_up_of: Annotated[int, Field(gt=0, lt=2**63)] | None = None
+    follow_up_of: Annotated[int, Field(ge=1, le=MAX_ID)] | None = None
     files: list[SentFile] = []
 
 

@@ -27,11 +27,12 @@ from agent.domain import (
     Verdict,
 )
 from agent.errors import BadInput, NotFound
+from agent.ids import MAX_ID
 from agent.policy import electors
 from agent.ports.access import Act
 from agent.ports.listings import ApprovalSelection
 from bot.api import audit
-from bot.api.shapes import MAX_ID, PAGE_SIZE, Body, Moment, Page, Shown, Text, next_page
+from bot.api.shapes import PAGE_SIZE, Body, Moment, Page, Shown, Text, next_page
 from bot.api.viewer import Viewer
 from bot.services import Services
 

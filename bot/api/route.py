@@ -12,14 +12,16 @@ from pydantic import BaseModel, ValidationError
 
 from agent.domain import Role
 from agent.errors import BadInput, NotFound
+from agent.ids import written_id
 from agent.json_keys import RepeatedKey, refuse_repeated
 from bot.api.shapes import Body, Parameters, Shown, refusal
 from bot.api.viewer import Scope, Viewer
 from bot.services import Services
 
 M = TypeVar("M", bound=BaseModel)
+_CALLED = {"session_id": "conversation"}
+"""What people call a thing, where it is not what its id says."""
 _NAME = re.compile(r"\{(\w+)\}")
-_NUMBER = re.compile(r"[0-9]{1,15}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,10 +37,7 @@ class Call:
 
     def id(self, name: str) -> int:
         """A number of the path; what is none is NotFound like an unknown one."""
-        text = self.request.match_info[name]
-        if not _NUMBER.fullmatch(text):
-            raise NotFound(f"There is no {name.removesuffix('_id')} {text}.")
-        return int(text)
+        return id_in_path(self.request, name)
 
     @property
     def workspace(self) -> str:
@@ -98,6 +97,14 @@ class Route:
             "headers": self.headers and _parameters(self.headers, _known(self.headers, request)),
             "body": self.body and _parsed(self.body, await _json(request)),
         }
+
+
+def id_in_path(request: web.Request, name: str) -> int:
+    """A number of the path, as `task_id`; what is none is NotFound like an unknown one."""
+    text = request.match_info[name]
+    if (found := written_id(text)) is None:
+        raise NotFound(f"There is no {_CALLED.get(name, name.removesuffix('_id'))} {text}.")
+    return found
 
 
 def _known(model: type[Parameters], request: web.Request) -> dict[str, str]:

@@ -19,11 +19,10 @@ from pydantic import (
 )
 
 from agent.errors import BadInput
+from agent.ids import MAX_ID
 
 M = TypeVar("M", bound=BaseModel)
 
-MAX_ID = 2**53 - 1
-"""The largest whole number that every JSON parser keeps exact (RFC 8259, section 6)."""
 PAGE_SIZE = 50
 _WHOLE = re.compile(r"-?[0-9]{1,16}")
 
