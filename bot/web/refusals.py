@@ -8,8 +8,10 @@ import orjson
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
+from bot.entrance.door import BROWSER
+
 _PROGRAMS = ("/v1/", "/hooks/", "/openapi.json", "/healthz", "/readyz")
-"""Paths that programs use, whatever they say they accept."""
+"""Paths that programs use, whatever they say they accept; below /v1 a browser only opens the link of a file."""
 
 
 def errors_as_pages(refusal: Callable[[web.Request, int, str], web.Response]) -> Middleware:
@@ -40,4 +42,6 @@ def _message(response: web.StreamResponse) -> str | None:
 
 
 def _from_a_page(request: web.Request) -> bool:
-    return "text/html" in request.headers.get("Accept", "") and not request.path.startswith(_PROGRAMS)
+    if "text/html" not in request.headers.get("Accept", ""):
+        return False
+    return not request.path.startswith(_PROGRAMS) or (BROWSER in request and request.method == "GET")
