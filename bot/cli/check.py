@@ -73,9 +73,12 @@ async def _running(services: Services, *, online: bool) -> AsyncIterator[Finding
     config = services.config
     where = "PostgreSQL" if config.storage.url else str(config.bot.data_dir)
     yield Finding("database", True, where)
+    if config.channels.console.enabled:
+        yield Finding("channel console", True, f"{services.url('/')} (`signoff login-link NAME` lets a person in)")
     if config.channels.webhook.enabled:
-        hooks = await services.store.hooks()
-        yield Finding("channel webhook", True, f"{len(hooks)} hooks at {services.url('/hooks/NAME')}")
+        count = len(await services.store.hooks())
+        hooks = f"{count} {'hook' if count == 1 else 'hooks'}"
+        yield Finding("channel webhook", True, f"{hooks} at {services.url('/hooks/NAME')}")
     holes = (await survey(services)).holes()
     told = (
         f"{len(holes)} {'hole' if len(holes) == 1 else 'holes'}; `signoff check --policy` tells"
