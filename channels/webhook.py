@@ -19,19 +19,18 @@ from pydantic import BaseModel, ConfigDict
 from agent.domain import TERMINAL, Address, Hook, IncomingMessage
 from agent.errors import BadInput, NotAuthentic, NotFound
 from agent.ids import written_id
+from agent.json_body import json_of, parsed
 from agent.ports.channels import Feature, Inbox, Outgoing, Progress
 from agent.ports.clock import Clock
 from agent.ports.files import Blobs
 from agent.ports.store import Accepted, Doorbell, Hooks
 from channels.outcomes import Outcomes
 from channels.webhook_view import (
-    JSON_CHARSETS,
     MAX_KEY,
     HookRequest,
     RateLimits,
     accepted,
     decoded,
-    parse,
     wait_seconds,
 )
 
@@ -106,8 +105,8 @@ class Webhook:
         hook = await self._authentic(request)
         self._spare(hook)
         seconds = wait_seconds(request.query.get("wait"))
-        body = await _body(request)
-        message = self._message(hook, parse(body), request.headers.get("Idempotency-Key"), body)
+        body = await json_of(request)
+        message = self._message(hook, parsed(HookRequest, body), request.headers.get("Idempotency-Key"), body)
         task = await self._inbox.accept(message)
         if not seconds:
             return _json(202, accepted(task, self._outcomes.url(hook.name, "tasks", task.task_id)))
@@ -212,16 +211,6 @@ def _id(request: web.Request) -> int:
     if (found := written_id(text)) is None:
         raise NotFound(f"There is no {text!r}.")
     return found
-
-
-async def _body(request: web.Request) -> bytes:
-    if request.content_type != "application/json":
-        raise web.HTTPUnsupportedMediaType(text="Send the body as application/json.")
-    if (request.charset or "utf-8").lower() not in JSON_CHARSETS:
-        raise web.HTTPUnsupportedMediaType(text=f"JSON is UTF-8, not {request.charset}.")
-    if (request.content_length or 0) > request.client_max_size:
-        raise web.HTTPRequestEntityTooLarge(request.client_max_size, request.content_length or 0)
-    return await request.read()
 
 
 def _json(status: int, value: dict[str, Any]) -> web.Response:
