@@ -17,7 +17,6 @@ from agent.ports.channels import Channel
 from agent.ports.clock import Clock
 from agent.worker import Worker
 from bot.api import access
-from bot.api.policy import survey
 from bot.config import Config
 from bot.engine import running
 from bot.entrance.door import Door
@@ -157,7 +156,7 @@ def _only_runner(services: Services) -> Iterator[None]:
 
 async def _warn(services: Services) -> None:
     """Tell of what the policies probably do not mean."""
-    for hole in (await survey(services)).holes():
+    for hole in (await services.survey()).holes():
         log.warning("policy_hole_found", hole=hole.text)
 
 

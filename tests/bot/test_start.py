@@ -22,7 +22,7 @@ async def start():
 
 asyncio.run(start())
 """
-LATE = ["bot.api.routes", "bot.web.pages", "jinja2", "markdown_it"]
+LATE = ["bot.api.approvals", "bot.api.routes", "bot.web.pages", "jinja2", "markdown_it"]
 NEVER = ["alembic", "litellm", "openpyxl"]
 
 
