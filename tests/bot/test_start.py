@@ -32,3 +32,14 @@ def test_pages_and_api_are_loaded_at_the_first_request_for_them(home: Home) -> N
     command = [sys.executable, "-c", STARTED, str(home.folder / "config.yaml"), *LATE, *NEVER]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["200", "401", f"401 {' '.join(LATE)}"]
+
+
+def test_a_server_loads_nothing_for_tables(home: Home) -> None:
+    """Libraries that draw tables and colour code belong to other commands; only because they are there they cost a
+    twentieth of a start."""
+    command = [sys.executable, "-X", "importtime", *home.command("run")[1:-1], str(home.folder / "nowhere.yaml")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert done.returncode == 2
+    assert "structlog" in loaded
+    assert not loaded & {"rich.console", "rich.pretty", "pygments"}
