@@ -42,7 +42,7 @@ class TaskInbox:
         if self.draining:
             raise Draining(texts.DRAINING)
         text = clean(message.text).strip()
-        if not text and not message.files:
+        if not text and not message.files and not message.awaited_files:
             raise BadInput("The request is empty. Say what should be done.", field="text")
         if len(text) > TEXT_LIMIT:
             raise BadInput(f"The request has {len(text)} characters; at most {TEXT_LIMIT} are read.", field="text")
@@ -64,7 +64,7 @@ class TaskInbox:
             return ()
         files = self.workspaces.open(workspace)
         try:
-            return tuple([await in_thread(_keep, files, file) for file in message.files])
+            return tuple([await in_thread(keep, files, file) for file in message.files])
         except ToolError as error:
             raise BadInput(f"The files could not be kept: {error}", field="files") from None
 
@@ -85,7 +85,7 @@ def _waits(message: IncomingMessage, task_id: int, behind: TaskStatus) -> tuple[
     )
 
 
-def _keep(files: WorkspaceFiles, file: IncomingFile) -> str:
+def keep(files: WorkspaceFiles, file: IncomingFile) -> str:
     """Save a file below `inbox/` under its own name; another content of that name gets a number."""
     name = PurePosixPath(_file_name(file.name))
     wanted = hashlib.sha256(file.content).hexdigest()

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import structlog
 
 from agent import prompt
+from agent.arrivals import Arrivals
 from agent.asking import Asking
 from agent.domain import UNATTENDED
 from agent.effects import Effects
@@ -25,6 +26,7 @@ from agent.outbox import Outbox
 from agent.ports.channels import Channel
 from agent.ports.files import WorkspaceFiles
 from agent.ports.store import TaskState
+from agent.showing import Showing
 from agent.tool import in_thread, schema
 from agent.worker import Worker, WorkerSettings
 from bot.services import Services
@@ -43,7 +45,7 @@ async def running(
     if services.embedded:
         # Nobody else runs here, so whatever is marked as running was left by a process that died.
         await services.store.requeue()
-    worker = _worker(services)
+    worker = _worker(services, channels)
     outbox = Outbox(services.store, channels, services.people, services.clock)
     upkeep = asyncio.create_task(_keep_tidy(services), name="upkeep")
     worker.start()
@@ -57,7 +59,7 @@ async def running(
         await outbox.stop()
 
 
-def _worker(services: Services) -> Worker:
+def _worker(services: Services, channels: Mapping[str, Channel]) -> Worker:
     agent = services.config.agent
     effects = Effects(
         registry=services.registry,
@@ -77,6 +79,8 @@ def _worker(services: Services) -> Worker:
         tools=[schema(tool) for tool in services.registry.values()],
         budget=agent.budget,
         people=services.people,
+        arrivals=Arrivals(channels=channels, workspaces=services.workspaces, clock=services.clock),
+        showing=Showing(channels=channels, live=services.live),
         system_prompt=_system_prompt(services),
     )
     settings = WorkerSettings(owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}", limit=agent.workers)

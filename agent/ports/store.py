@@ -165,6 +165,8 @@ class Step:
     answer: str | None = None
     window: tuple[int, int] | None = None
     """New (whole_from, summary_from) of the session."""
+    files: tuple[str, ...] | None = None
+    """Where the task's files lie once those it awaited were fetched."""
     received: Received | None = None
     """The event from outside that this step answers; the store fills in the task and session ids."""
 
@@ -355,8 +357,27 @@ class Store(Protocol):
         """Record an attempt's outcome; `pending` with `next_attempt_at` is a retry."""
         ...
 
+    async def part_sent(self, delivery_id: int, sent_as: str) -> None:
+        """Note that a part of a delivery arrived, so that the next attempt goes on behind it."""
+        ...
+
     async def card_sent_as(self, approval_id: int, to: Address) -> str | None:
         """Under which platform id a card was sent to an address."""
+        ...
+
+    async def live_message(self, task_id: int, to: Address) -> str | None:
+        """Under which platform id it is shown at an address what a task is doing."""
+        ...
+
+    async def save_live_message(self, task_id: int, to: Address, sent_as: str | None) -> None:
+        """Note what shows the work on a task at an address; None: nothing does any more."""
+        ...
+
+    async def lease(self, name: str, owner: str, seconds: float) -> bool:
+        """Take or renew what only one process may do at a time; False while another owner has it.
+
+        0 seconds give it back.
+        """
         ...
 
     async def spent_usd(self, since: datetime, requester: str | None = None) -> Decimal:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.approvals import Approvals
+from agent.arrivals import Arrivals
 from agent.asking import Asking
 from agent.budget import BudgetSettings
 from agent.domain import OPERATOR, Address, ButtonPress, IncomingMessage, Outcome
@@ -28,6 +29,7 @@ from agent.ports.listings import ApprovalSelection
 from agent.ports.store import TaskState
 from agent.progress import ProgressSettings
 from agent.rules import Rules
+from agent.showing import Showing
 from agent.tool import Arguments, Tool, ToolContext, schema
 from agent.worker import Worker, WorkerSettings
 from bot.clock import SystemClock
@@ -145,6 +147,8 @@ async def engine(home: Path, *tools: Tool, clock: Clock | None = None, owner: st
         steps=20,
         tools=[schema(each) for each in tools],
         budget=BudgetSettings(),
+        arrivals=Arrivals(channels={}, workspaces=workspaces, clock=clock),
+        showing=Showing(channels={}, live=live),
         people=people,
         system_prompt=system_prompt,
     )
