@@ -161,7 +161,8 @@ class Gate:
         return Step(
             entries=(Entry(kind="status", data={"status": "waiting_approval"}),),
             call_changes=tuple(
-                CallChange(call_id=call.call_id, status=call.status, rule=rule, votes=()) for call, rule in asked
+                CallChange(call_id=call.call_id, status=call.status, rule=rule, votes=(), reason="")
+                for call, rule in asked
             ),
             approval=card,
             approval_changes=_kept(run, kept),
@@ -266,6 +267,7 @@ def _kept(run: Run, call: Call | None) -> tuple[ApprovalChange, ...]:
         preview=call.preview,
         status="approved",
         decided_by=call.decided_by,
+        votes=call.votes,
     )
     return (ApprovalChange(approval_id=card.approval_id, status=card.status, kept=(item,)),)
 

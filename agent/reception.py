@@ -6,6 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+import structlog
+
 from agent.approvals import Approvals
 from agent.commands import Command, Judgement, run
 from agent.decisions import decision, entered, received
@@ -13,8 +15,11 @@ from agent.domain import COLLECTED, Address, Approval, ButtonPress, Edit, Incomi
 from agent.errors import BadInput, Conflict, ToolError
 from agent.inbox import TaskInbox
 from agent.people import People
+from agent.ports.access import Access, NewAudit
 from agent.ports.desk import Desk
 from agent.ports.store import Accepted, NewDelivery, Step, Store, TaskState
+
+log = structlog.get_logger()
 
 ANSWER_LIFE = timedelta(hours=1)
 """How long an answer to a chat word is tried; later nobody remembers the question."""
@@ -28,6 +33,7 @@ class Reception:
     inbox: TaskInbox
     approvals: Approvals
     people: People
+    access: Access
 
     async def say(self, message: IncomingMessage, member: Member) -> Accepted:
         """Take a person's plain message: the answer to the open card of its conversation, else a request.
@@ -113,7 +119,9 @@ class Reception:
             decided = decision(state, card.approval_id, press, people)
             return None if decided.refusal is not None else replace(decided.step, received=event)
 
-        await self.store.change(card.task_id, plan, message.dedup_key)
+        if await self.store.change(card.task_id, plan, message.dedup_key) is not None:
+            log.info("changes_asked_for", approval=card.approval_id, by=member.name)
+            await self.access.audit(_audited(card, message, member))
 
 
 def declined(event: Received, error: BadInput | ToolError) -> Received:
@@ -127,6 +135,17 @@ def notice(to: Address, key: str, text: str, now: datetime) -> NewDelivery:
     expires_at = now + ANSWER_LIFE
     collected = to.channel in COLLECTED
     return NewDelivery(kind="notice", to=to, text=text, dedup_key=key, expires_at=expires_at, collected=collected)
+
+
+def _audited(card: Approval, message: IncomingMessage, member: Member) -> NewAudit:
+    return NewAudit(
+        at=message.received_at,
+        who=member.name,
+        what="approval_decided",
+        subject=str(card.approval_id),
+        detail={"verdict": "changes", "items": []},
+        way="chat" if message.origin == "message" else message.origin,
+    )
 
 
 def _answers(row: Received, to: Address | None) -> tuple[NewDelivery, ...]:

@@ -60,9 +60,11 @@ def ask_again(prompt: str) -> str:
 
 def card_title(approval: Approval, number: int) -> str:
     """Which approval it is, of which task, and which card of that task."""
-    what = "did this happen?" if approval.kind == "outcome" else "please decide"
     which = f", card {number} of this task" if number > 1 else ""
-    return f"Approval {approval.approval_id} (task {approval.task_id}{which}): {what}"
+    title = f"Approval {approval.approval_id} (task {approval.task_id}{which})"
+    if approval.status != "open":
+        return title
+    return f"{title}: {'did this happen?' if approval.kind == 'outcome' else 'please decide'}"
 
 
 def who(rule: ApproverRule, requester: str) -> str:

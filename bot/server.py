@@ -118,6 +118,11 @@ class Server:
             shutdown_timeout=ANSWER_SECONDS,
         )
 
+    def routes(self) -> list[tuple[str, str]]:
+        """Method and pattern of everything that is answered."""
+        routes = self._runner.app.router.routes()
+        return [(route.method, route.resource.canonical) for route in routes if route.resource]
+
     async def start(self, host: str, port: int) -> int:
         """Listen and return the port; ConfigError when it cannot be had."""
         await self._runner.setup()

@@ -137,6 +137,7 @@ def _as_shown(now: Call, kept: KeptItem, approval_id: int, number: int) -> Call:
         preview=kept.preview,
         status=kept.status,
         decided_by=kept.decided_by,
+        votes=tuple(kept.votes),
         approval_id=approval_id,
         item=number,
     )
