@@ -17,6 +17,7 @@ from agent.ports.channels import Channel
 from agent.ports.clock import Clock
 from agent.worker import Worker
 from bot.api import access
+from bot.api.policy import survey
 from bot.api.routes import Api
 from bot.api.stream import Streams
 from bot.config import Config
@@ -72,6 +73,7 @@ async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[A
         around = [pages.middleware()] if pages else []
         server = Server(health, channels.values(), max_body=config.bot.http.max_body, door=door, around=around)
         with _only_runner(services):
+            await _warn(services)
             port = await server.start(config.bot.http.host, config.bot.http.port)
             try:
                 await _start(channels, health)
@@ -155,6 +157,12 @@ def _only_runner(services: Services) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+async def _warn(services: Services) -> None:
+    """Tell of what the policies probably do not mean."""
+    for hole in (await survey(services)).holes():
+        log.warning("policy_hole_found", hole=hole.text)
 
 
 def _channels(services: Services) -> dict[str, Channel]:

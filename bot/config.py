@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from agent.asking import CONSOLE, ApprovalsSettings
 from agent.budget import BudgetSettings
+from agent.chat import EVERYBODY
 from agent.domain import OPERATOR, Role
 from agent.errors import ConfigError
 from agent.llm.settings import ModelSettings
@@ -116,6 +117,14 @@ class ChannelsSettings(Settings):
 
     webhook: WebhookSettings = WebhookSettings()
     console: ConsoleSettings = ConsoleSettings()
+
+    def enabled(self) -> frozenset[str]:
+        """Their names."""
+        return frozenset(name for name, channel in self if channel.enabled)
+
+    def open_to_all(self) -> list[str]:
+        """Those that let everybody in who finds them."""
+        return [name for name, channel in self if channel.enabled and EVERYBODY in getattr(channel, "allow", ())]
 
 
 class WorkspaceSettings(Settings):

@@ -41,6 +41,7 @@ from tests.servers.llm import FakeLLM
 from tools.workspace.directory import WorkspaceDirectory
 
 Work = Callable[[], Coroutine[Any, Any, str]]
+RULES = Rules(agent=PolicySettings(), workspaces={}, stricter={}, people={})
 TERMINAL_ADDRESS = Address(channel="cli", conversation="operator")
 
 
@@ -156,8 +157,7 @@ def _gate(home: Path, registry: dict[str, Tool], workspaces: WorkspaceDirectory,
         clock=clock,
         progress=ProgressSettings(),
     )
-    rules = Rules(agent=PolicySettings(), workspaces={}, stricter={}, people={})
-    return Gate(effects=effects, rules=rules, asking=Asking(people=people, to={}, channels=()))
+    return Gate(effects=effects, rules=RULES, asking=Asking(people=people, to={}, channels=()))
 
 
 def _loop(store: SqlStore, models: ConfiguredModels, gate: Gate, people: People, channels: Sequence[Channel]) -> Loop:
