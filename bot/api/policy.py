@@ -92,6 +92,7 @@ async def survey(services: Services) -> Survey:
         to=config.asked_at(),
         channels=config.channels.enabled(),
         open_channels=config.channels.open_to_all(),
+        closed_channels=config.channels.closed(),
     )
 
 
