@@ -11,8 +11,9 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, inspect
 
-from agent.domain import Address, Approval, ApproverRule, AwaitedFile
+from agent.domain import Address, Approval, ApproverRule
 from agent.ports.access import NewAudit
+from agent.ports.store import Step
 from storage import schema
 from storage.database import open_database
 from storage.store.access import SqlAccess
@@ -215,11 +216,9 @@ async def test_what_chat_platforms_need_begins_empty(take_over: TakeOver) -> Non
     await store.save_live_message(1, CONSOLE, "2.5")
     assert await store.live_message(1, CONSOLE) == "2.5"
     assert await store.lease("poll", "one", 30)
-    awaited = (AwaitedFile(channel="slack", reference="F1", name="a.png"),)
-    [state] = [one for one in await store.claim("worker", 9) if one.task.task_id == 1]
-    assert state.task.awaited_files == ()
-    new = await given.accept(store, awaited_files=awaited, address=given.OTHER_CHAT)
-    assert (await store.load(new.task_id)).task.awaited_files == awaited
+    [state] = await store.claim("worker", 1)
+    await store.advance(given.key(state), Step(files=("inbox/a.png",)))
+    assert (await store.load(1)).task.files == ("inbox/a.png",)
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
