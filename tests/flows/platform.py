@@ -27,6 +27,7 @@ class Platform:
         self.asked: list[str] = []
         self.sent: list[Outgoing] = []
         self.shown: list[Shown] = []
+        self.places: list[Address] = []
         self.finished = 0
         self.news = asyncio.Event()
         self.open = asyncio.Event()
@@ -45,6 +46,7 @@ class Platform:
 
     async def progress(self, to: Address, shown: Shown) -> None:
         self.shown.append(shown)
+        self.places.append(to)
         self.news.set()
         await self.open.wait()
         self.finished += 1
