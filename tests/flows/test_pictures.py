@@ -78,7 +78,7 @@ async def test_pictures_change_nothing_about_what_stays_of_the_conversation(tmp_
     """What a provider counts for pictures is not taken for that many tokens of text, which would cut the window."""
     async with engine(tmp_path, channels=[Platform(a=[PNG])], vision=True) as one:
         long = Reply(text="word " * 6_000, usage=(20, 7_500))
-        one.model.will(long, long, Reply(text="A cat.", usage=(20_000 + 12_800, 5)), "Yes.")
+        one.model.will(long, long, Reply(text="A cat.", usage=(20_000 + 40_000, 5)), "Yes.")
         for key in ("1", "2"):
             await one.run(await wrote(one, "Tell", key=key))
         state = await one.run(await wrote(one, "What is this?", awaited("a", "a.png"), key="3"))
@@ -94,6 +94,7 @@ async def test_no_picture_is_held_while_a_tool_runs(tmp_path: Path) -> None:
 
     async def look() -> str:
         one.model.requests.clear()
+        gc.collect()  # what the tests before left behind
         held.append(sum(_holds_a_picture(value) for value in gc.get_objects()))
         return "looked"
 
@@ -101,8 +102,7 @@ async def test_no_picture_is_held_while_a_tool_runs(tmp_path: Path) -> None:
     async with engine(tmp_path, tool("look", look, "file:read"), channels=[platform], vision=True) as one:
         one.model.will(Reply(calls=[("look", {})]), "A cat.")
         await one.run(await wrote(one, "What is this?", awaited("a", "a.png")))
-        [message] = requests(one, 0)
-        assert _holds_a_picture(message[1]["image_url"])
+        assert _holds_a_picture(requests(one, 0)[0])
         assert held == [0]
 
 
@@ -116,7 +116,5 @@ async def test_no_picture_is_in_the_rows(tmp_path: Path) -> None:
 
 
 def _holds_a_picture(value: Any) -> bool:
-    return type(value) is dict and any(
-        isinstance(text, str) and text.startswith("data:image/png;base64,") and len(text) > 100_000
-        for text in list(value.values())
-    )
+    """Whether it is the content of a message with one. Python's collector knows lists, but not dicts of texts."""
+    return type(value) is list and any(type(part) is dict and "image_url" in part for part in value)
