@@ -48,7 +48,7 @@ class Survey:
     to: Mapping[str, Sequence[str]]
     channels: Collection[str]
     open_channels: Collection[str]
-    closed_channels: Collection[str] = ()
+    closed_channels: Collection[str]
 
     def holes(self) -> list[Hole]:
         """Everything that was found, what blocks first."""
