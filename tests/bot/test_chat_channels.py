@@ -8,6 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 import structlog
+from pydantic import SecretStr
 
 from agent.chat import PlatformChat
 from agent.domain import Address
@@ -24,16 +25,22 @@ from tests.bot.conftest import Home
 from tests.servers.lines import Lines, wired
 
 
-class WithLines(ChannelsSettings):
-    """The channels once a chat platform has added its key."""
+class LinesSettings(ChatSettings):
+    """Those of a chat platform with a token."""
 
-    lines: ChatSettings = ChatSettings()
+    token: SecretStr | None = None
+
+
+class WithLines(ChannelsSettings):
+    """The channels once it has added its key."""
+
+    lines: LinesSettings = LinesSettings()
 
 
 def configured(home: Home, **lines: Any) -> Config:
     home.configure(bot={"http": {"port": 0}, "grace_seconds": 0})
     config = load_config(home.folder / "config.yaml", {})
-    return config.model_copy(update={"channels": WithLines(lines=ChatSettings.model_validate(lines))})
+    return config.model_copy(update={"channels": WithLines(lines=LinesSettings.model_validate(lines))})
 
 
 async def ready(app: App) -> tuple[int, Any]:
@@ -121,3 +128,9 @@ async def test_who_is_let_in(home: Home, lines: dict[str, Any], admitted: set[st
         assert found == admitted
         told = [hole.text for hole in (await survey(services)).holes()]
     assert len([text for text in told if text.startswith("channels.lines")]) == holes
+
+
+def test_its_token_is_a_secret(home: Home) -> None:
+    """No log may show it; one that is not given is none."""
+    assert "xoxb-1" in configured(home, token="xoxb-1").secrets()
+    assert configured(home).secrets() == []
