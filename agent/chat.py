@@ -96,7 +96,7 @@ class PlatformChat:
         event = replace(event, who=member.name)
         desk = await self.desks(member, message.address, direct=message.direct)
         # A word with a file is a request about the file.
-        command = None if message.quoted or message.files else parse(message.text)
+        command = None if message.quoted or message.files or message.awaited_files else parse(message.text)
         if command is not None:
             return await self.reception.word(command, desk, event, message.address)
         try:
@@ -170,6 +170,8 @@ def _request(message: ChannelMessage, member: Member, workspace: str) -> Incomin
         origin="message",
         received_at=message.received_at,
         files=message.files,
+        awaited_files=message.awaited_files,
+        message_id=message.message_id,
         reply_to=(message.address,),
         workspace=workspace,
     )

@@ -72,11 +72,26 @@ class IncomingFile:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class AwaitedFile:
+    """A file that still lies with the platform of a `channel`, under a `reference` that the channel can fetch.
+
+    `size_bytes` is what the platform says, None when it says nothing.
+    """
+
+    channel: str
+    reference: str
+    name: str
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class IncomingMessage:
     """One request from outside, already plain text with the mention stripped.
 
     `dedup_key` is the sender's identity of the event: a second message with the same key makes no second task.
     `fingerprint` (SHA-256 of the raw body) tells a repeat from a reuse of the key for something else.
+    `awaited_files` are fetched by the task's run, so that the event can be acknowledged at once; `message_id` is what
+    the channel needs to find the message and its writer again, in a form of its own.
     `reply_to` empty means: answer where it came from.
     """
 
@@ -87,6 +102,8 @@ class IncomingMessage:
     origin: Origin
     received_at: datetime
     files: tuple[IncomingFile, ...] = ()
+    awaited_files: tuple[AwaitedFile, ...] = ()
+    message_id: str | None = None
     reply_to: tuple[Address, ...] = ()
     workspace: str | None = None
     follow_up_of: int | None = None
@@ -191,6 +208,8 @@ class Task:
     cancel_requested: bool = False
     follow_up_of: int | None = None
     model: str | None = None
+    awaited_files: tuple[AwaitedFile, ...] = ()
+    message_id: str | None = None
     error_code: str | None = None
     error_text: str | None = None
     answer: str | None = None
@@ -201,7 +220,7 @@ class Task:
 class Entry:
     """One row of a task's journal; `data` by kind:
 
-    user       {"text", "files": [path]}
+    user       {"text", "files": [path], "missing"?: [{"name", "reason"}]}   `missing`: files that could not be fetched
     assistant  {"text", "calls": [{"id", "name", "arguments": text}], "reasoning"?, "model", "finish_reason",
                "usage": {"input_tokens", "output_tokens", "cached_tokens", "cost_usd": text or null}}
     tool       {"call_id", "name", "text", "status": call status, "net": bool}   `net`: the step had a net result
@@ -316,7 +335,10 @@ class Artifact:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Delivery:
-    """Something that leaves: sent in order per address, at least once, never twice under one `dedup_key`."""
+    """Something that leaves: sent in order per address, at least once, never twice under one `dedup_key`.
+
+    `parts` are the platform's ids of what was sent of it so far, by attempts that did not come to its end.
+    """
 
     delivery_id: int
     task_id: int | None
@@ -330,6 +352,7 @@ class Delivery:
     expires_at: datetime
     approval_id: int | None = None
     sent_as: str | None = None
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

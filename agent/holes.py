@@ -40,19 +40,22 @@ class Tightened:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Survey:
-    """What is looked at: the policies, everybody there is, where each workspace asks, the channels that run and those
-    of them that let everybody in."""
+    """What is looked at: the policies, everybody there is, where each workspace asks, the channels that run, those of
+    them that let everybody in and those that let nobody in but people we know."""
 
     rules: Rules
     people: Mapping[str, Member]
     to: Mapping[str, Sequence[str]]
     channels: Collection[str]
     open_channels: Collection[str]
+    closed_channels: Collection[str]
 
     def holes(self) -> list[Hole]:
         """Everything that was found, what blocks first."""
         found = [*self._powers(), *self._roles(), *self._tightening(), *self._places()]
         found += [Hole(texts.open_to_all(channel)) for channel in self.open_channels]
+        known = {identity.partition(":")[0] for member in self.people.values() for identity in member.identities}
+        found += [Hole(texts.open_to_nobody(channel)) for channel in self.closed_channels if channel not in known]
         return sorted(found, key=lambda hole: not hole.blocks)
 
     # --- powers ---

@@ -42,7 +42,7 @@ class TaskInbox:
         if self.draining:
             raise Draining(texts.DRAINING)
         text = clean(message.text).strip()
-        if not text and not message.files:
+        if not text and not message.files and not message.awaited_files:
             raise BadInput("The request is empty. Say what should be done.", field="text")
         if len(text) > TEXT_LIMIT:
             raise BadInput(f"The request has {len(text)} characters; at most {TEXT_LIMIT} are read.", field="text")
@@ -64,7 +64,7 @@ class TaskInbox:
             return ()
         files = self.workspaces.open(workspace)
         try:
-            return tuple([await in_thread(_keep, files, file) for file in message.files])
+            return tuple([await in_thread(keep, files, file) for file in message.files])
         except ToolError as error:
             raise BadInput(f"The files could not be kept: {error}", field="files") from None
 
@@ -85,9 +85,9 @@ def _waits(message: IncomingMessage, task_id: int, behind: TaskStatus) -> tuple[
     return tuple(notice(to, f"queued:{task_id}:{number}", text, now) for number, to in enumerate(message.reply_to))
 
 
-def _keep(files: WorkspaceFiles, file: IncomingFile) -> str:
+def keep(files: WorkspaceFiles, file: IncomingFile) -> str:
     """Save a file below `inbox/` under its own name; another content of that name gets a number."""
-    name = PurePosixPath(_file_name(file.name))
+    name = PurePosixPath(file_name(file.name))
     wanted = hashlib.sha256(file.content).hexdigest()
     for number in range(1, 1000):
         path = f"inbox/{name}" if number == 1 else f"inbox/{name.stem}-{number}{name.suffix}"
@@ -99,7 +99,7 @@ def _keep(files: WorkspaceFiles, file: IncomingFile) -> str:
     raise BadInput(f"There are too many files named {name} in the inbox. Send it under another name.", field="files")
 
 
-def _file_name(name: str) -> str:
+def file_name(name: str) -> str:
     """The last part of a name somebody else chose, without what a file system or a shell would trip over."""
     last = clean(name).replace("\\", "/").rsplit("/", 1)[-1]
     plain = "".join("_" if unicodedata.category(c) in _UNSEEN or c in _MEANING else c for c in last).strip(". ")

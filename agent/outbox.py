@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
@@ -19,11 +20,14 @@ from agent.ports.channels import Channel, Outgoing
 from agent.ports.clock import Clock
 from agent.ports.store import Queries, Store, TaskState
 from agent.rounds import repeated
+from agent.steps import steps
 
 log = structlog.get_logger()
 
 AT_ONCE = 50
 """Deliveries under way at a time, over all addresses."""
+SLOW_ATTEMPT = timedelta(seconds=30)
+"""After which it is thought that another process may have begun on a delivery and died."""
 STORAGE_PAUSE = 1.0
 """Seconds before the database is tried again."""
 LONGEST_PAUSE = 300.0
@@ -44,6 +48,7 @@ class Outbox:
         self._clock = clock
         self._sending: dict[int, asyncio.Task[None]] = {}
         self._loop: asyncio.Task[None] | None = None
+        self._began = clock.now()
 
     def start(self) -> None:
         """Send in the background until `stop`."""
@@ -117,7 +122,7 @@ class Outbox:
         channel = self._channels.get(delivery.to.channel)
         if channel is None:
             raise ChannelUnavailable(f"The channel {delivery.to.channel} is not running here.", retry_after=60)
-        outgoing = await self._rendered(delivery)
+        outgoing = replace(await self._rendered(delivery), may_have_arrived=self._may_have_arrived(delivery))
         await self._record(delivery, "sent", sent_as=await self._sent_as(channel, outgoing))
 
     async def _sent_as(self, channel: Channel, outgoing: Outgoing) -> str | None:
@@ -130,13 +135,21 @@ class Outbox:
             await channel.settle(outgoing, sent_as)
         return sent_as
 
+    def _may_have_arrived(self, delivery: Delivery) -> bool:
+        """Whether somebody may have sent it before: an earlier attempt, or a process that died while it did."""
+        waited = self._clock.now() - delivery.next_attempt_at
+        return delivery.attempts > 0 or delivery.next_attempt_at < self._began or waited > SLOW_ATTEMPT
+
     async def _rendered(self, delivery: Delivery) -> Outgoing:
         """The delivery with what it carries; a card is drawn from its rows as they are now."""
-        if delivery.approval_id is not None and delivery.task_id is not None:
-            return await self._card(delivery, await self._rows.load(delivery.task_id), delivery.approval_id)
-        task = (await self._rows.load(delivery.task_id)).task if delivery.task_id is not None else None
-        made = await self._rows.artifacts(task.task_id) if task is not None and delivery.kind == "reply" else []
-        return Outgoing(delivery=delivery, text=delivery.text, artifacts=tuple(made), task=task)
+        if delivery.task_id is None:
+            return Outgoing(delivery=delivery, text=delivery.text)
+        state = await self._rows.load(delivery.task_id)
+        done = steps(state.entries, state.task.status)
+        if delivery.approval_id is not None:
+            return replace(await self._card(delivery, state, delivery.approval_id), steps=done)
+        made = await self._rows.artifacts(delivery.task_id) if delivery.kind == "reply" else []
+        return Outgoing(delivery=delivery, text=delivery.text, artifacts=tuple(made), task=state.task, steps=done)
 
     async def _card(self, delivery: Delivery, state: TaskState, approval_id: int) -> Outgoing:
         approval = card_of(state, approval_id)

@@ -112,6 +112,14 @@ def open_to_all(channel: str) -> str:
     return f"channels.{channel}.allow lets everybody in who finds it; name people or conversations instead."
 
 
+def open_to_nobody(channel: str) -> str:
+    """A channel on which we know nobody, and that lets nobody else in."""
+    return (
+        f"channels.{channel} lets nobody in: `allow` is empty and none of the people is known there. Write to it alone "
+        "and admit yourself with the code it shows: `signoff people admit CODE`."
+    )
+
+
 def listed(names: Iterable[str]) -> str:
     """Several in a sentence."""
     *others, last = tuple(names) or ("",)

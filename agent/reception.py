@@ -38,7 +38,7 @@ class Reception:
         that waits. Draining, BadInput.
         """
         message = self.inbox.checked(message)
-        if not message.files:
+        if not message.files and not message.awaited_files:
             await self._ask_for_changes(message, member)
         return await self.inbox.accept(message)  # known by now, if it was an answer
 

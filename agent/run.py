@@ -134,6 +134,8 @@ def _applied(state: TaskState, step: Step) -> TaskState:
     for change in step.call_changes:
         calls[change.call_id] = _changed(calls[change.call_id], change)
     task = state.task
+    if step.files is not None:
+        task = replace(task, files=step.files, awaited_files=())
     if step.status is not None:
         task = replace(task, status=step.status, answer=step.answer or task.answer, error_code=step.error_code)
     return replace(state, task=task, entries=state.entries + step.entries, calls=tuple(calls.values()))

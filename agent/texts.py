@@ -45,6 +45,16 @@ DRAINING = "Signoff is stopping and takes no new work. Try again in a moment."
 CUT_ANSWER = "(The answer was cut at the model's output limit.)"
 
 
+def not_fetched(name: str, reason: str) -> str:
+    """Tells whoever sent a file that it is missing; `reason` is a sentence."""
+    return f"I could not get {name}: {reason}"
+
+
+def too_large(size_bytes: int, most_bytes: int) -> str:
+    """Why a file is not fetched."""
+    return f"It has {size_bytes / 2**20:.1f} MiB; at most {most_bytes / 2**20:.1f} MiB of a file are taken."
+
+
 def fallback_used(model: str) -> str:
     """Appended to an answer that a fallback model gave."""
     return f"(Answered by the fallback model {model}.)"

@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+)
 
 from agent.asking import CONSOLE, ApprovalsSettings
 from agent.budget import BudgetSettings
@@ -26,6 +35,7 @@ from bot.config_file import explained, read_yaml
 from bot.entrance.proxies import TrustedProxy
 from bot.environment import YamlPath, load_dotenv, resolve
 from bot.logs import LogSettings
+from channels.admission import ChatSettings
 from channels.console import ConsoleSettings
 from channels.webhook import WebhookSettings
 from storage.retention import RetentionSettings
@@ -122,9 +132,20 @@ class ChannelsSettings(Settings):
         """Their names."""
         return frozenset(name for name, channel in self if channel.enabled)
 
+    def chats(self) -> dict[str, ChatSettings]:
+        """The chat platforms among them."""
+        return {name: channel for name, channel in self if isinstance(channel, ChatSettings) and channel.enabled}
+
     def open_to_all(self) -> list[str]:
         """Those that let everybody in who finds them."""
-        return [name for name, channel in self if channel.enabled and EVERYBODY in getattr(channel, "allow", ())]
+        return [name for name, chat in self.chats().items() if EVERYBODY in chat.allow]
+
+    def closed(self) -> list[str]:
+        """Those that let nobody in but people we know."""
+        return [name for name, chat in self.chats().items() if not chat.allow]
+
+
+_BY_DEFAULT = ChannelsSettings().enabled()
 
 
 class WorkspaceSettings(Settings):
@@ -191,6 +212,8 @@ class Config(Settings):
     def secrets(self) -> list[str]:
         """Every value that must not show up in a log."""
         keys = [model.api_key.get_secret_value() for model in self.agent.models.values() if model.api_key]
+        values = [value for _, channel in self.channels for _, value in channel]
+        keys += [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
         password = urlsplit(self.storage.url or "").password
         return [*keys, *([password] if password else [])]
 
@@ -205,7 +228,7 @@ def load_config(path: Path, environ: MutableMapping[str, str] = os.environ) -> C
         tree = read_yaml(path)
         load_dotenv(path.parent / ".env", environ)
         config = _anchored(_validated(resolve(tree, environ, _Needed(tree))), path)
-        for problem in (*_bad_references(config), *_bad_folders(config)):
+        for problem in (*_bad_references(config), *_same_ids(config), *_bad_folders(config)):
             raise ConfigError(problem)
     except ConfigError as error:
         raise ConfigError(f"{path.name}: {error}") from None
@@ -224,7 +247,7 @@ class _Needed:
     def __call__(self, path: YamlPath) -> bool:
         match path:
             case ("channels", name, *_):
-                return _child(self._tree, "channels", name).get("enabled", True) is not False
+                return _child(self._tree, "channels", name).get("enabled", name in _BY_DEFAULT) is not False
             case ("agent", "models", name, *_):
                 return name in self._models
             case _:
@@ -300,6 +323,16 @@ def _bad_references(config: Config) -> Iterator[str]:
     for where, name in _asked(config):
         if name not in deciders:
             yield f"{where}: there is no role or person {name!r} (there are: {', '.join(deciders)})."
+
+
+def _same_ids(config: Config) -> Iterator[str]:
+    owners: dict[str, str] = {}
+    for index, person in enumerate(config.people):
+        for identity in person.identities:
+            channel, _, who = identity.partition(":")
+            if identity in owners:
+                yield f"people.{index}.{channel}: {who} is {owners[identity]} already; an id belongs to one person."
+            owners[identity] = person.name
 
 
 def _asked(config: Config) -> Iterator[tuple[str, str]]:

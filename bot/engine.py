@@ -6,7 +6,7 @@ import asyncio
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import date
 from zoneinfo import ZoneInfo
@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import structlog
 
 from agent import prompt
+from agent.arrivals import Arrivals
 from agent.asking import Asking
 from agent.domain import UNATTENDED
 from agent.effects import Effects
@@ -25,6 +26,7 @@ from agent.outbox import Outbox
 from agent.ports.channels import Channel
 from agent.ports.files import WorkspaceFiles
 from agent.ports.store import TaskState
+from agent.showing import Showing
 from agent.tool import in_thread, schema
 from agent.worker import Worker, WorkerSettings
 from bot.services import Services
@@ -43,7 +45,8 @@ async def running(
     if services.embedded:
         # Nobody else runs here, so whatever is marked as running was left by a process that died.
         await services.store.requeue()
-    worker = _worker(services, channels)
+    showing = Showing(channels=channels, live=services.live)
+    worker = _worker(services, channels, showing)
     outbox = Outbox(services.store, channels, services.people, services.clock)
     upkeep = asyncio.create_task(_keep_tidy(services), name="upkeep")
     worker.start()
@@ -55,9 +58,10 @@ async def running(
         upkeep.cancel()
         await worker.drain(grace_seconds)
         await outbox.stop()
+        await showing.close()
 
 
-def _worker(services: Services, channels: Collection[str]) -> Worker:
+def _worker(services: Services, channels: Mapping[str, Channel], showing: Showing) -> Worker:
     agent = services.config.agent
     asking = Asking(people=services.people, to=services.config.asked_at(), channels=channels)
     effects = Effects(
@@ -78,6 +82,13 @@ def _worker(services: Services, channels: Collection[str]) -> Worker:
         tools=[schema(tool) for tool in services.registry.values()],
         budget=agent.budget,
         people=services.people,
+        arrivals=Arrivals(
+            channels=channels,
+            workspaces=services.workspaces,
+            clock=services.clock,
+            most_bytes=services.config.bot.http.max_upload,
+        ),
+        showing=showing,
         system_prompt=_system_prompt(services),
     )
     settings = WorkerSettings(owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}", limit=agent.workers)

@@ -53,7 +53,7 @@ _CODES = {401: "unauthorized", 413: "too_large", 422: "invalid", 429: "rate_limi
 
 @dataclass(kw_only=True)
 class Health:
-    """What the process says of itself; `down` holds the reason of each channel that could not start."""
+    """What the process says of itself; `down` holds the reason of each channel that does not work."""
 
     listings: Listings
     draining: bool = False
@@ -62,6 +62,16 @@ class Health:
     def routes(self) -> list[web.RouteDef]:
         """`/healthz` (alive and not draining) and `/readyz` (the database answers, too)."""
         return [web.get("/healthz", self._alive), web.get("/readyz", self._ready)]
+
+    def report(self, channel: str, problem: str | None) -> None:
+        """A channel's own word on how it is; None: it works (again). The log has each change."""
+        before = self.down.pop(channel, None)
+        if problem is not None:
+            self.down[channel] = problem
+        if problem is not None and problem != before:
+            log.error("channel_went_down", channel=channel, reason=problem)
+        elif problem is None and before is not None:
+            log.info("channel_came_back", channel=channel)
 
     async def _alive(self, request: web.Request) -> web.Response:
         return self._said(None)

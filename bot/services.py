@@ -69,6 +69,7 @@ class Services:
             to=self.config.asked_at(),
             channels=self.config.channels.enabled(),
             open_channels=self.config.channels.open_to_all(),
+            closed_channels=self.config.channels.closed(),
         )
 
     def url(self, path: str, port: int | None = None) -> str:

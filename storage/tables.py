@@ -116,6 +116,8 @@ tasks = Table(
     Column("error_text", Prose),
     Column("answer", Prose),
     Column("finished_at", UtcTime),
+    Column("message_id", Text),
+    Column("awaited_files", Json, nullable=False, server_default="[]"),
     UniqueConstraint("session_id", "seq"),
     sqlite_autoincrement=True,
 )
@@ -229,6 +231,7 @@ deliveries = Table(
     Column("expires_at", UtcTime, nullable=False),
     Column("leased_until", UtcTime),
     Column("sent_as", Text),
+    Column("parts", Json, nullable=False, server_default="[]"),
     sqlite_autoincrement=True,
 )
 PENDING = status_in(deliveries, "pending")
@@ -241,6 +244,24 @@ _partial(
     where=PENDING,
 )
 _partial("ix_deliveries_card", deliveries.c.approval_id, where=deliveries.c.approval_id.is_not(None))
+
+live_messages = Table(
+    "live_messages",
+    metadata,
+    Column("task_id", Id, ForeignKey("tasks.task_id", ondelete="CASCADE"), primary_key=True),
+    Column("channel", Text, primary_key=True),
+    Column("conversation", Text, primary_key=True),
+    Column("thread", Text, primary_key=True),
+    Column("sent_as", Text, nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("until", UtcTime, nullable=False),
+)
 
 usage = Table(
     "usage",

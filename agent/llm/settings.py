@@ -21,7 +21,8 @@ class PriceSettings(BaseModel):
 
 
 class ModelSettings(BaseModel):
-    """One configured model; `model` is PROVIDER/MODEL, `fallback` names other configured models."""
+    """One configured model; `model` is PROVIDER/MODEL, `fallback` names other configured models. `vision`: it takes the
+    pictures of a request."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -33,6 +34,7 @@ class ModelSettings(BaseModel):
     price: PriceSettings | None = None
     fallback: tuple[str, ...] = ()
     text_tool_calls: bool = False
+    vision: bool = False
 
     @property
     def provider(self) -> str:

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from agent.domain import Address, Approval, Artifact, Delivery, IncomingFile, IncomingMessage, Task, TaskStatus
+from agent.domain import (
+    Address,
+    Approval,
+    Artifact,
+    AwaitedFile,
+    Delivery,
+    IncomingFile,
+    IncomingMessage,
+    Task,
+    TaskStatus,
+)
 from agent.ports.store import Accepted
 
 Feature = Literal["buttons", "forms", "threads", "uploads", "edits", "streaming", "rich_text"]
@@ -80,10 +90,27 @@ class Form:
     submit: str
 
 
+StepState = Literal["running", "waiting", "done", "failed", "denied"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepLine:
+    """A tool call on a line: what is being done (`label`) to what (`target`), and how far it is."""
+
+    call_id: str
+    label: str
+    target: str
+    state: StepState
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outgoing:
     """A delivery as it is sent: text rendered, artifacts and card loaded. A card's `text` is all of it as plain text,
-    with the words that decide it; channels with `buttons` draw `card` instead."""
+    with the words that decide it; channels with `buttons` draw `card` instead.
+
+    `steps` are the task's tool calls as they are now. `may_have_arrived`: an earlier attempt may have reached the
+    platform, so a channel that can look does look first. What `delivery.parts` names did arrive.
+    """
 
     delivery: Delivery
     text: str
@@ -91,6 +118,8 @@ class Outgoing:
     task: Task | None = None
     approval: Approval | None = None
     card: Card | None = None
+    steps: tuple[StepLine, ...] = ()
+    may_have_arrived: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,6 +131,15 @@ class Progress:
     status: TaskStatus
     text: str = ""
     entries: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """A task at work as a conversation shows it: its calls so far and, behind them, the words of the answer so far."""
+
+    task: Task
+    steps: tuple[StepLine, ...]
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,6 +158,8 @@ class ChannelMessage:
     received_at: datetime
     shown_name: str = ""
     files: tuple[IncomingFile, ...] = ()
+    awaited_files: tuple[AwaitedFile, ...] = ()
+    message_id: str | None = None
     direct: bool = False
     quoted: bool = False
 
@@ -208,12 +248,15 @@ class Channel(Protocol):
         """Edit a card to its verdict."""
         ...
 
-    async def progress(self, to: Address, progress: Progress) -> None:
-        """Show what is happening; may be dropped."""
+    async def progress(self, to: Address, shown: Shown) -> None:
+        """Show what a running task is doing, newest state only, one call at a time for each task and place; a
+        ChannelUnavailable postpones the next. It may still be under way when the task's answer or card is sent, which
+        then counts."""
         ...
 
     async def download(self, reference: str) -> bytes:
-        """The bytes of a file somebody sent."""
+        """The bytes of a file somebody sent; ChannelUnavailable to try again, DeliveryRefused says why it cannot be
+        had."""
         ...
 
     def routes(self) -> Sequence[Any]:

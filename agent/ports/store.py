@@ -17,9 +17,7 @@ from agent.domain import (
     Artifact,
     Call,
     CallStatus,
-    Delivery,
     DeliveryKind,
-    DeliveryStatus,
     Entry,
     Hook,
     IncomingMessage,
@@ -30,6 +28,7 @@ from agent.domain import (
     TaskStatus,
     Usage,
 )
+from agent.ports.deliveries import Deliveries
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,6 +164,8 @@ class Step:
     answer: str | None = None
     window: tuple[int, int] | None = None
     """New (whole_from, summary_from) of the session."""
+    files: tuple[str, ...] | None = None
+    """Where the task's files lie once those it awaited were fetched."""
     received: Received | None = None
     """The event from outside that this step answers; the store fills in the task and session ids."""
 
@@ -240,7 +241,7 @@ class Doorbell(Protocol):
         ...
 
 
-class Store(Protocol):
+class Store(Deliveries, Protocol):
     """The rows. Each verb is one short transaction, shielded from the caller's cancellation.
 
     It rings the doorbell itself: `tasks` when a task became runnable, `outbox` for a new delivery, `cancel`.
@@ -338,25 +339,6 @@ class Store(Protocol):
 
     async def approvals_to_remind(self, now: datetime) -> list[Approval]:
         """Open cards whose `remind_at` has come, at most 1,000."""
-        ...
-
-    async def due(self, now: datetime, limit: int, leased: frozenset[int]) -> list[Delivery]:
-        """The oldest pending delivery of each address, due and not leased by another process."""
-        ...
-
-    async def delivered(
-        self,
-        delivery_id: int,
-        status: DeliveryStatus,
-        *,
-        sent_as: str | None = None,
-        next_attempt_at: datetime | None = None,
-    ) -> None:
-        """Record an attempt's outcome; `pending` with `next_attempt_at` is a retry."""
-        ...
-
-    async def card_sent_as(self, approval_id: int, to: Address) -> str | None:
-        """Under which platform id a card was sent to an address."""
         ...
 
     async def spent_usd(self, since: datetime, requester: str | None = None) -> Decimal:

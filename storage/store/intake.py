@@ -66,6 +66,8 @@ def accept(
         "workspace": workspace,
         "prompt": message.text,
         "files": files,
+        "awaited_files": message.awaited_files,
+        "message_id": message.message_id,
         "status": "queued",
         "created_at": now,
         "run_after": now,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, func, or_, select, update
+from sqlalchemy import Connection, bindparam, delete, func, or_, select, update
 
 from agent.domain import Address, Delivery, DeliveryStatus
-from storage.columns import SERVER_CLOCK, UtcTime
+from agent.errors import NotFound
+from storage.columns import SERVER_CLOCK, Json, UtcTime
 from storage.store import rows
-from storage.tables import PENDING, deliveries
+from storage.store.upserts import upsert
+from storage.tables import PENDING, deliveries, live_messages
 
 LEASE_SECONDS = 60
 """Longer than one upload takes; the outbox asks again every second, and with that renews what it has under way."""
@@ -62,6 +64,15 @@ CARD = (
     )
     .order_by(deliveries.c.delivery_id.desc())
 )
+PARTS = select(deliveries.c.parts).where(deliveries.c.delivery_id == bindparam("delivery")).with_for_update()
+NEW_PARTS = (
+    update(deliveries)
+    .where(deliveries.c.delivery_id == bindparam("delivery"))
+    .values(parts=bindparam("all_parts", type_=Json))
+)
+_HERE = tuple(live_messages.c[column.name] == bindparam(f"to_{column.name}") for column in ADDRESS)
+LIVE_MESSAGE = select(live_messages.c.sent_as).where(live_messages.c.task_id == bindparam("task"), *_HERE)
+NO_LIVE_MESSAGE = delete(live_messages).where(live_messages.c.task_id == bindparam("task"), *_HERE)
 
 
 def due(connection: Connection, now: datetime, limit: int, leased: frozenset[int]) -> list[Delivery]:
@@ -90,6 +101,31 @@ def delivered(
 
 
 def card_sent_as(connection: Connection, approval_id: int, to: Address) -> str | None:
-    address = {"to_channel": to.channel, "to_conversation": to.conversation, "to_thread": to.thread or ""}
-    sent_as: str | None = connection.execute(CARD, {"card": approval_id, **address}).scalar()
+    sent_as: str | None = connection.execute(CARD, {"card": approval_id, **_address(to)}).scalar()
     return sent_as
+
+
+def part_sent(connection: Connection, delivery_id: int, sent_as: str) -> None:
+    parts = connection.execute(PARTS, {"delivery": delivery_id}).scalar()
+    if parts is None:
+        raise NotFound(f"There is no delivery {delivery_id}.")
+    connection.execute(NEW_PARTS, {"delivery": delivery_id, "all_parts": [*parts, sent_as]})
+
+
+def live_message(connection: Connection, task_id: int, to: Address) -> str | None:
+    sent_as: str | None = connection.execute(LIVE_MESSAGE, {"task": task_id, **_address(to)}).scalar()
+    return sent_as
+
+
+def save_live_message(connection: Connection, task_id: int, to: Address, sent_as: str | None) -> None:
+    if sent_as is None:
+        connection.execute(NO_LIVE_MESSAGE, {"task": task_id, **_address(to)})
+        return
+    place = {"channel": to.channel, "conversation": to.conversation, "thread": to.thread or ""}
+    new = upsert(connection.dialect.name, live_messages).values(task_id=task_id, sent_as=sent_as, **place)
+    key = list(live_messages.primary_key)
+    connection.execute(new.on_conflict_do_update(index_elements=key, set_={"sent_as": new.excluded.sent_as}))
+
+
+def _address(to: Address) -> dict[str, str]:
+    return {"to_channel": to.channel, "to_conversation": to.conversation, "to_thread": to.thread or ""}

@@ -15,7 +15,7 @@ from agent.ports.store import ApprovalChange, CallChange, NewApproval, NewArtifa
 from storage.columns import Json, Prose, UtcTime
 from storage.doorbell import ring
 from storage.store.upserts import upsert
-from storage.tables import approvals, artifacts, calls, deliveries, journal, received, sessions, usage
+from storage.tables import approvals, artifacts, calls, deliveries, journal, received, sessions, tasks, usage
 
 NEW_ENTRY = insert(journal)
 NEW_CALL = insert(calls)
@@ -52,6 +52,11 @@ CARD_CHANGED = (
 )
 KEPT = select(approvals.c.kept).where(*THIS_CARD)
 KEEP = update(approvals).where(*THIS_CARD).values(kept=bindparam("all_kept", type_=Json))
+FETCHED = (
+    update(tasks)
+    .where(tasks.c.task_id == bindparam("of_task"))
+    .values(files=bindparam("paths", type_=Json), awaited_files=())
+)
 LAST_VERSION = (
     select(func.coalesce(func.max(artifacts.c.version), 0))
     .where(artifacts.c.session_id == bindparam("of_session"), artifacts.c.path == bindparam("of_path"))
@@ -96,8 +101,14 @@ def record(connection: Connection, owner: Owner, step: Step) -> None:
     if step.received:
         event = replace(step.received, task_id=owner.task_id, session_id=owner.session_id)
         connection.execute(NEW_EVENT, asdict(event))
-    if step.window:
-        whole, summary = step.window
+    if step.files is not None:
+        connection.execute(FETCHED, {"of_task": owner.task_id, "paths": step.files})
+    _window(connection, owner, step.window)
+
+
+def _window(connection: Connection, owner: Owner, window: tuple[int, int] | None) -> None:
+    if window is not None:
+        whole, summary = window
         connection.execute(NEW_WINDOW, {"of_session": owner.session_id, "whole": whole, "summary": summary})
 
 

@@ -15,6 +15,7 @@ from agent.domain import (
     Approval,
     ApproverRule,
     Artifact,
+    AwaitedFile,
     Call,
     Delivery,
     Entry,
@@ -53,6 +54,8 @@ def task(row: AnyRow) -> Task:
         workspace=row.workspace,
         prompt=row.prompt,
         files=tuple(row.files),
+        awaited_files=tuple(AwaitedFile(**file) for file in row.awaited_files),
+        message_id=row.message_id,
         status=row.status,
         created_at=row.created_at,
         run_after=row.run_after,
@@ -149,6 +152,7 @@ def delivery(row: AnyRow) -> Delivery:
     fields = row._asdict()
     thread = fields.pop("thread") or None
     fields["to"] = Address(channel=fields.pop("channel"), conversation=fields.pop("conversation"), thread=thread)
+    fields["parts"] = tuple(row.parts)
     del fields["leased_until"]
     return Delivery(**fields)
 

@@ -17,7 +17,7 @@ from agent.ports.store import Accepted, Earlier, NewDelivery, Plan, RunKey, Step
 from storage.database import Database, open_database
 from storage.doorbell import LocalDoorbell
 from storage.faults import Clash
-from storage.store import earlier, events, hooks, intake, lookups, outbox, queue, records, state, steps
+from storage.store import earlier, events, hooks, intake, leases, lookups, outbox, queue, records, state, steps
 from storage.store.sql_listings import SqlListings
 
 LEASE_SECONDS = 30.0
@@ -32,7 +32,7 @@ async def open_store(url: str | Path, *, clock: Clock) -> SqlStore:
 
 @dataclass(frozen=True, slots=True)
 class SqlStore(SqlListings):
-    """Implements Store, Queries, Listings and Hooks."""
+    """Implements Store, Queries, Leases, Listings and Hooks."""
 
     database: Database
     clock: Clock
@@ -154,6 +154,20 @@ class SqlStore(SqlListings):
 
     async def card_sent_as(self, approval_id: int, to: Address) -> str | None:
         return await self.database.read(lambda connection: outbox.card_sent_as(connection, approval_id, to))
+
+    async def part_sent(self, delivery_id: int, sent_as: str) -> None:
+        await self.database.write(lambda connection: outbox.part_sent(connection, delivery_id, sent_as))
+
+    async def live_message(self, task_id: int, to: Address) -> str | None:
+        return await self.database.read(lambda connection: outbox.live_message(connection, task_id, to))
+
+    async def save_live_message(self, task_id: int, to: Address, sent_as: str | None) -> None:
+        await self.database.write(lambda connection: outbox.save_live_message(connection, task_id, to, sent_as))
+
+    async def lease(self, name: str, owner: str, seconds: float) -> bool:
+        return await self.database.write(
+            lambda connection: leases.lease(connection, name, owner, seconds, self.clock.now())
+        )
 
     # --- money ---
 

@@ -20,7 +20,13 @@ def person(name: str, *roles: Role, identities: tuple[str, ...] = ()) -> Member:
     return Member(name=name, roles=frozenset({"member", *roles}), identities=frozenset(identities))
 
 
-def found(*people: Member, to: Any = None, open_channels: tuple[str, ...] = (), **policies: Any) -> list[str]:
+def found(
+    *people: Member,
+    to: Any = None,
+    open_channels: tuple[str, ...] = (),
+    closed_channels: tuple[str, ...] = (),
+    **policies: Any,
+) -> list[str]:
     """The holes of policies, the operator and these people being there; `!` stands before what blocks."""
     survey = Survey(
         rules=rules(**policies),
@@ -28,6 +34,7 @@ def found(*people: Member, to: Any = None, open_channels: tuple[str, ...] = (), 
         to=to or {},
         channels={"console", "webhook", "lines"},
         open_channels=open_channels,
+        closed_channels=closed_channels,
     )
     return [f"{'!' if hole.blocks else ''}{hole.text}" for hole in survey.holes()]
 
@@ -167,3 +174,11 @@ def test_what_blocks_comes_first() -> None:
     """Nobody reads to the end."""
     holes = found(ANN, agent={"execute": "allow", "network": {"ask": []}})
     assert [hole.startswith("!") for hole in holes] == [True, False]
+
+
+def test_a_channel_that_lets_nobody_in() -> None:
+    """Until somebody is known there; on another channel is not there."""
+    [told] = found(ANN, closed_channels=("lines",))
+    assert told.startswith("channels.lines lets nobody in: `allow` is empty and none of the people is known there.")
+    assert len(found(ANN, person("Cem", identities=("other:lines",)), closed_channels=("lines",))) == 1
+    assert found(ANN, BEN, closed_channels=("lines",)) == []

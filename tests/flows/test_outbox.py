@@ -17,7 +17,7 @@ from agent.domain import Address, Delivery, DeliveryStatus
 from agent.errors import NotFound, StorageError
 from agent.outbox import Outbox
 from agent.people import People
-from agent.ports.channels import Feature, Outgoing, Progress
+from agent.ports.channels import Feature, Outgoing, Shown
 from agent.ports.store import TaskState
 from storage.database import open_database
 from storage.store.people import SqlRoster
@@ -48,7 +48,7 @@ class Told:
 
     async def settle(self, outgoing: Outgoing, sent_as: str) -> None: ...
 
-    async def progress(self, to: Address, progress: Progress) -> None: ...
+    async def progress(self, to: Address, shown: Shown) -> None: ...
 
     async def download(self, reference: str) -> bytes:
         raise NotFound(reference)

@@ -17,7 +17,7 @@ from typing import Any
 
 from agent.domain import Address, IncomingFile
 from agent.errors import ChannelUnavailable, NotFound, SignoffError
-from agent.ports.channels import ChannelMessage, Chat, Feature, Outgoing, Progress
+from agent.ports.channels import ChannelMessage, Chat, Feature, Outgoing, Shown
 
 LOOKS_SECONDS = 30
 
@@ -67,7 +67,7 @@ class Lines:
     async def settle(self, outgoing: Outgoing, sent_as: str) -> None:
         """What was said stays as it is."""
 
-    async def progress(self, to: Address, progress: Progress) -> None:
+    async def progress(self, to: Address, shown: Shown) -> None:
         """Nothing is shown of it."""
 
     async def download(self, reference: str) -> bytes:
