@@ -240,6 +240,18 @@ async def test_a_denial_is_said() -> None:
     assert "Not written:\n- reports/invoice-summary.xlsx: Not run: Ann denied it. Wrong month." in closing
 
 
+async def test_an_edit_is_followed() -> None:
+    """What a person had written under another name is told under that name."""
+    told = '[Ann changed the arguments of this call before approving it:]\npath: "a" → "b"\n\nWrote b.xlsx: 12 rows.'
+
+    def edited(call: ProposedCall) -> str:
+        return told if call.name == "write_sheet" else results(call)
+
+    closing = (await flagship(edited))[-1].text
+    assert "Written: reports/invoice-summary.md, b.xlsx." in closing
+    assert "Not written" not in closing
+
+
 async def test_nothing_to_measure() -> None:
     """Without a table, or with none that can be read, it says so and proposes nothing."""
     no_table = await flagship(lambda call: "notes.md" if call.name == "list_files" else "x")
