@@ -20,8 +20,8 @@ REPORT, WORKBOOK = "reports/invoice-summary.md", "reports/invoice-summary.xlsx"
 _ABOUT_INVOICES = re.compile(r"invoice|quote|vendor|supplier|rechnung|angebot|发票|报价", re.IGNORECASE)
 _ABOUT_FILES = re.compile(r"\b(list|show|which|what)\b.*\bfiles?\b", re.IGNORECASE | re.DOTALL)
 _TABLE = re.compile(r"^[^\w./]*(\S(?:.*?\S)?\.(?:csv|tsv|xlsx))\b", re.IGNORECASE | re.MULTILINE)
-_WROTE = re.compile(r"^Wrote (.+?): ", re.MULTILINE)
-"""What was written, and where: a person may have changed that before approving it, which is told before it."""
+_WROTE = re.compile(r"^(?:Wrote (.+?)|Done): ", re.MULTILINE)
+"""What was written, now or before a crash, and where: a person may have changed that, which is told before it."""
 _JSON_BLOCK = re.compile(r"```json\n(.*?)\n```", re.DOTALL)
 _MOST_TABLES = 12
 _WHO = (
@@ -108,7 +108,11 @@ def _propose(done: list[_Done]) -> Said:
 def _closing(done: list[_Done]) -> str:
     analyses, failures = _analyses(done)
     writes = [call for call in done if call.name in {"write_file", "write_sheet"}]
-    written = {call.arguments["path"]: found[1] for call in writes if (found := _WROTE.search(call.result))}
+    written = {
+        call.arguments["path"]: found[1] or call.arguments["path"]
+        for call in writes
+        if (found := _WROTE.search(call.result))
+    }
     parts = [demo_report.measured(analyses), demo_report.stands_out(analyses)]
     if failures:
         parts.append("Not measured:\n" + "\n".join(f"- {path}: {reason}" for path, reason in failures))

@@ -169,7 +169,7 @@ def results(call: ProposedCall) -> str:
         case "analyze_table", path:
             return f"A summary.\n\n```json\n{json.dumps({**ANALYSIS, 'file': path})}\n```"
         case "write_file" | "write_sheet", path:
-            return f"Wrote {path}."
+            return f"Wrote {path}: 12 bytes."
     return "# Invoice summary"
 
 
