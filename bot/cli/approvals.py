@@ -13,6 +13,7 @@ from agent import cards
 from agent.decisions import number_of
 from agent.domain import Approval, Outcome, Verdict
 from agent.errors import BadInput
+from agent.ids import MAX_ID
 from agent.previews import visible
 from bot.api import approvals as api
 from bot.api.approvals import Decision, NewArguments
@@ -20,14 +21,14 @@ from bot.api.shapes import filled
 from bot.api.tasks import ask_again as propose_again
 from bot.api.viewer import terminal
 from bot.cli import display
-from bot.cli.options import DEFAULT_CONFIG, LARGEST_ID, AsJson, ConfigPath
+from bot.cli.options import DEFAULT_CONFIG, AsJson, ConfigPath
 from bot.config import Config, load_config
 from bot.logs import start_logging
 from bot.services import Services, connected
 
 MOST = 1_000
 """Cards that are listed at once."""
-ApprovalId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST_ID)]
+ApprovalId = Annotated[int, typer.Argument(metavar="ID", min=1, max=MAX_ID)]
 Items = Annotated[list[int] | None, typer.Option("--item", metavar="N", help="Only this item; repeat it for several.")]
 
 

@@ -15,7 +15,6 @@ from agent.domain import Address
 from agent.errors import ChannelUnavailable
 from agent.ports.channels import Channel
 from agent.ports.platform import Platform
-from bot.api.policy import survey
 from bot.app import App, started
 from bot.chat import platform_chat
 from bot.config import ChannelsSettings, Config, load_config
@@ -126,7 +125,7 @@ async def test_who_is_let_in(home: Home, lines: dict[str, Any], admitted: set[st
             if await chat.admits(f"lines:{who[:2]}", Address(channel="lines", conversation=where))
         }
         assert found == admitted
-        told = [hole.text for hole in (await survey(services)).holes()]
+        told = [hole.text for hole in (await services.survey()).holes()]
     assert len([text for text in told if text.startswith("channels.lines")]) == holes
 
 

@@ -114,7 +114,10 @@ def test_an_empty_file_has_the_defaults_of_the_shipped_one(tmp_path: Path) -> No
         ("skills: {paths: [./nowhere]}", "skills.paths.0: there is no folder"),
         ("- a list", "must hold keys"),
         ("bot:\n\tport: 1\n", "line 2 is not valid YAML"),
-        ("bot: {}\nagent: {}\nbot: {}\n", "line 3 is not valid YAML: the key 'bot' stands there twice"),
+        (
+            "bot: {}\nagent: {}\nbot: {}\n",
+            "line 3 is not valid YAML: the key 'bot' stands there twice; one",
+        ),
         ("agent: {models: {a: {model: x/y}, a: {model: x/z}}}", "the key 'a' stands there twice"),
         ("x: !!python/object/apply:os.system [id]", "line 1 is not valid YAML"),
     ],
