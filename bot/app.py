@@ -15,9 +15,9 @@ from agent.errors import ChannelError
 from agent.outbox import Outbox
 from agent.ports.channels import Channel
 from agent.ports.clock import Clock
+from agent.ports.platform import Make
 from agent.worker import Worker
 from bot.api import access
-from bot.chat import Make, platform
 from bot.config import Config
 from bot.engine import running
 from bot.entrance.door import Door
@@ -163,8 +163,8 @@ async def _warn(services: Services) -> None:
 
 
 def _channels(services: Services, health: Health, chats: Sequence[Make] = ()) -> dict[str, Channel]:
-    """Every channel that is enabled; a new one is a new entry here. The library of a chat platform is imported only
-    when it is enabled."""
+    """Every channel that is enabled; a new one is a new entry here. One with a vendor's SDK is imported in its entry,
+    so that a start without it does not wait for it."""
     settings = services.config.channels
     store, clock = services.store, services.clock
     outcomes = Outcomes(store, services.config.bot.http.public_url)
@@ -174,7 +174,10 @@ def _channels(services: Services, health: Health, chats: Sequence[Make] = ()) ->
         channels.append(Console())
     if settings.webhook.enabled:
         channels.append(Webhook(services.inbox, store, outcomes, store.doorbell, services.blobs, clock))
-    channels += [make(platform(services, health.report)) for make in chats]
+    if chats:
+        from bot.chat import platform  # noqa: PLC0415 - with the models of `/v1`, which an ordinary start does not need
+
+        channels += [make(platform(services, health.report)) for make in chats]
     return {channel.name: channel for channel in channels}
 
 

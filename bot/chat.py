@@ -6,12 +6,9 @@ from collections.abc import Callable
 from functools import partial
 
 from agent.chat import PlatformChat
-from agent.ports.channels import Channel
 from agent.ports.platform import Platform
 from bot.api.chat_desk import chat_desk
 from bot.services import Services
-
-Make = Callable[[Platform], Channel]
 
 
 def platform(services: Services, report: Callable[[str, str | None], None]) -> Platform:

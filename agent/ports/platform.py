@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent.ports.channels import Chat
+from agent.ports.channels import Channel, Chat
 from agent.ports.clock import Clock
 from agent.ports.deliveries import Deliveries, Leases
 from agent.ports.files import Blobs
@@ -26,3 +26,6 @@ class Platform:
     clock: Clock
     report: Callable[[str, str | None], None]
     public_url: str | None
+
+
+Make = Callable[[Platform], Channel]
