@@ -26,6 +26,8 @@ HOME = {
     "litellm": "agent/llm",
     "openpyxl": "tools/sheets/",
     "rich": "bot/cli",
+    "slack_bolt": "channels/slack/",
+    "slack_sdk": "channels/slack/",
     "sqlalchemy": "storage/",
     "sqlite3": "storage/",
     "typer": "bot/cli",

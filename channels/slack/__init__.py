@@ -1,0 +1,1 @@
+"""Slack: what the model writes as Slack shows it, and back."""
