@@ -68,12 +68,9 @@ def update(world: World, given: Json) -> Json:
     message.metadata = _metadata(given) or message.metadata
     world.note_pings(message)
     world.changed(channel, message, previous)
-    return {
-        "channel": channel.channel_id,
-        "ts": message.ts,
-        "text": message.text,
-        "message": world.describe(message),
-    }
+    described = world.describe(message)
+    shown = {name: value for name, value in described.items() if name not in {"ts", "thread_ts"}}
+    return {"channel": channel.channel_id, "ts": message.ts, "text": message.text, "message": shown}
 
 
 def post_ephemeral(world: World, given: Json) -> Json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tests.servers.slack.deliveries import Delivery, HttpCaller, Kind, Sockets
@@ -133,6 +133,7 @@ class Deeds:
         self, user: str, modal: Modal, values: Mapping[str, str | list[str] | None] | None = None
     ) -> Delivery:
         """Fill in fields by label and send; the modal closes unless the app says otherwise."""
+        assert self.world.modals.get(modal.view_id) is modal, "the modal is closed"
         view = {**modal.view, "state": filled(modal.view, values or {})}
         delivery = await self._interact(user, {"type": "view_submission", "view": view, "response_urls": []})
         if delivery.answer is not None:
@@ -201,11 +202,16 @@ class Deeds:
         """What was set in an assistant's thread."""
         return self.world.assistants.get((channel, ts), Assistant())
 
+    async def until(self, what: Callable[[], bool]) -> None:
+        """Until something can be seen; looked at after every call of the app."""
+        while not what():
+            self.world.stirred.clear()
+            await self.world.stirred.wait()
+
     # --- bringing -----------------------------------------------------------------------------------------------------
 
     def event(self, event: Json, *, event_id: str | None = None, team: str | None = None, **outer: Any) -> None:
         """Bring any event to the app, in the background."""
-        author = event.get("user") or event.get("message", {}).get("user")
         is_shared = bool((found := self.world.channels.get(str(event.get("channel")))) and found.is_shared)
         payload: Json = {
             "token": "verification",
@@ -217,7 +223,7 @@ class Deeds:
             "authorizations": [{"team_id": self.world.team, "user_id": self.bot_user, "is_bot": True}],
             "is_ext_shared_channel": is_shared,
             "event": event,
-            **({"context_team_id": self.world.team, "authed_users": [author]} if author else {}),
+            "context_team_id": self.world.team,
             **outer,
         }
         self.bring_later(Delivery(kind="events_api", payload=payload))

@@ -10,7 +10,6 @@ import hashlib
 import hmac
 import json
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -19,7 +18,7 @@ import aiohttp
 from aiohttp import web
 
 from tests.servers.slack.limits import maximum
-from tests.servers.slack.world import Json, Refused
+from tests.servers.slack.world import Json, Refused, World
 
 Kind = Literal["events_api", "interactive", "slash_commands"]
 
@@ -49,6 +48,7 @@ class Connection:
     """One websocket and what it has not acknowledged, by envelope id."""
 
     socket: web.WebSocketResponse
+    transport: asyncio.Transport
     waiting: dict[str, asyncio.Future[Json | None]] = field(default_factory=dict)
     is_leaving: bool = False
 
@@ -82,7 +82,8 @@ class Sockets:
         self._tickets.remove(ticket)
         socket = web.WebSocketResponse()
         await socket.prepare(request)
-        connection = Connection(socket=socket)
+        assert isinstance(request.transport, asyncio.Transport)
+        connection = Connection(socket=socket, transport=request.transport)
         self.connections.append(connection)
         self.opened += 1
         try:
@@ -114,9 +115,7 @@ class Sockets:
     def drop(self) -> None:
         """Cut every connection without a word."""
         for connection in list(self.connections):
-            transport = connection.socket._req and connection.socket._req.transport  # noqa: SLF001 - no public way to cut
-            if transport is not None:
-                transport.abort()
+            connection.transport.abort()
 
     async def bring(self, delivery: Delivery) -> None:
         """Until it is acknowledged or Slack gives up."""
@@ -167,11 +166,11 @@ class Sockets:
 class HttpCaller:
     """Signed requests to the app's address. `retry_seconds` is how long Slack waits before each repetition."""
 
-    def __init__(self, secret: str, now: Callable[[], float]) -> None:
+    def __init__(self, secret: str, world: World) -> None:
         self.request_url = ""
         self.retry_seconds = (0.0, 60.0, 300.0)
         self.secret = secret
-        self._now = now
+        self._world = world
 
     async def bring(self, delivery: Delivery) -> None:
         """Until it is answered with 200 or Slack gives up."""
@@ -188,7 +187,7 @@ class HttpCaller:
 
     def signature(self, body: bytes, *, age_seconds: float = 0) -> dict[str, str]:
         """The headers by which the app knows that Slack sent the body."""
-        moment = str(int(self._now() - age_seconds))
+        moment = str(int(self._world.now() - age_seconds))
         digest = hmac.new(self.secret.encode(), b"v0:" + moment.encode() + b":" + body, hashlib.sha256).hexdigest()
         return {"X-Slack-Request-Timestamp": moment, "X-Slack-Signature": f"v0={digest}"}
 

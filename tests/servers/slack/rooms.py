@@ -43,8 +43,8 @@ def conversation_open(world: World, given: Json) -> Json:
     if len(users) > 1:
         raise Refused("method_not_supported_for_channel_type")
     channel = world.direct(users[0])
-    whole = world.describe_channel(channel) if given.get("return_im") else {"id": channel.channel_id}
-    return {"channel": whole}
+    whole = {"is_im": True, "user": users[0]} if given.get("return_im") else {}
+    return {"channel": {"id": channel.channel_id, **whole}}
 
 
 def replies(world: World, given: Json) -> Json:

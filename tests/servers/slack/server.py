@@ -5,7 +5,8 @@
         ops = slack.room("ops", ann)
         request = slack.says(ann, ops, f"<@{slack.bot_user}> check the invoices")
         await slack.acked()
-        ...                                   # the app works, over slack.api_url with slack.bot_token and slack.app_token
+        ...                      # the app works, over slack.api_url with slack.bot_token and slack.app_token
+        await slack.until(lambda: any(message.buttons for message in slack.thread(ops, request.ts)))
         card = slack.thread(ops, request.ts)[-1]
         await slack.press(ann, card, "Approve")
 
@@ -34,7 +35,7 @@ class FakeSlack(Deeds):
     def __init__(self) -> None:
         world = World()
         sockets = Sockets(world.app_id)
-        super().__init__(world, sockets, HttpCaller("8f742231b10e8888abcd99yyyzzz85a5", lambda: world.now()))
+        super().__init__(world, sockets, HttpCaller("8f742231b10e8888abcd99yyyzzz85a5", world))
         self.api = WebApi(world=world)
         self.api.handlers["apps.connections.open"] = lambda world, _given: sockets.ticket(world.url)
         self.redirect_files_to = ""
@@ -80,6 +81,7 @@ class FakeSlack(Deeds):
         content = await request.read()
         if request.content_type == "multipart/form-data":
             raise web.HTTPUnsupportedMediaType
+        self.world.stirred.set()
         return uploads.receive(self.world, request.match_info["file_id"], content)
 
     async def _download(self, request: web.Request) -> web.Response:

@@ -198,6 +198,7 @@ class WebApi:
         return web.json_response({"ok": False, "error": refused.error, **refused.fields}, headers=self._headers())
 
     def _note(self, method: str, arguments: Json, answer: str) -> None:
+        self.world.stirred.set()
         self.calls.append(Call(method=method, arguments=arguments, answer=answer, at=self.world.now()))
 
     def _headers(self) -> dict[str, str]:
@@ -206,7 +207,7 @@ class WebApi:
 
 def _check_arguments(spec: Method, arguments: Json) -> None:
     problems = [complaint(f"missing required field: {name}", "") for name in spec.required if name not in arguments]
-    known = {*spec.required, *spec.optional}
+    known = {*spec.required, *spec.optional, "team_id"}  # Bolt adds it to every call
     problems += [complaint(f"unknown argument: {name}", f"/{name}") for name in sorted(arguments.keys() - known)]
     wrong = [name for name in sorted(arguments.keys() & _TEXTS) if not isinstance(arguments[name], str)]
     problems += [complaint("must be a string", f"/{name}") for name in wrong]

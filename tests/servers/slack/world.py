@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -147,7 +148,10 @@ class Assistant:
 
 
 class World:
-    """One workspace with one app in it. `now` may be replaced by a test's clock; `told` hears of every change."""
+    """One workspace with one app in it.
+
+    `now` may be replaced by a test's clock; `told` hears of every change; `stirred` is set by every call of the app.
+    """
 
     team = "T0HOME"
     app_id = "A0SIGNOFF"
@@ -166,6 +170,7 @@ class World:
         self.ephemerals: list[Message] = []
         self.assistants: dict[tuple[str, str], Assistant] = {}
         self.pings: list[str] = []
+        self.stirred = asyncio.Event()
         self._numbers = count(1)
 
     def number(self) -> int:
