@@ -88,7 +88,8 @@ def _region(token: Token, lines: list[str], limit: int, *, gap: str) -> Block:
 
 def _fence(token: Token, lines: list[str], limit: int, *, gap: str) -> Block:
     prefix = lines[0][: lines[0].index(token.markup)]
-    is_closed = len(lines) > 1 and lines[-1].lstrip(" >\t").startswith(token.markup)
+    last = lines[-1].strip(" >\t")
+    is_closed = len(lines) > 1 and last.startswith(token.markup) and not last.strip(token.markup[0])
     body = lines[1 : len(lines) - is_closed]
     mark = token.markup if token.markup.startswith("`") else _backticks(body)
     if prefix.isspace() and sum(map(utf16_units, lines)) > limit:

@@ -41,6 +41,11 @@ def mrkdwn_parts(text: str, limit: int = SECTION_LIMIT) -> list[str]:
     return parts(_blocks(cleaned(text)), limit, utf8_bytes)
 
 
+def code_parts(text: str, limit: int = SECTION_LIMIT) -> list[str]:
+    """Any text as it is, in blocks of code of at most `limit` bytes."""
+    return parts([_code_block(cleaned(text))], limit, utf8_bytes)
+
+
 def _blocks(text: str) -> Sequence[Block]:
     if len(text) > PARSED_CHARACTERS:
         return [Block(lines=tuple(escaped(text).split("\n")))]
@@ -77,7 +82,7 @@ def _block(node: SyntaxTreeNode, depth: int) -> Iterator[Block]:
         case "blockquote":
             yield from map(_quoted, _children(node, depth))
         case "fence" | "code_block":
-            yield Block(lines=_code(node.content), head=_FENCE, tail=_FENCE, verbatim=True)
+            yield _code_block(node.content)
         case "table":
             yield _table(node)
         case "hr":
@@ -118,6 +123,10 @@ def _is_item(block: Block) -> bool:
 def _quoted(block: Block) -> Block:
     """Code stands beside the quotation: a fence between quotation marks shows them."""
     return block if block.head else replace(block, lines=tuple(f"> {line.removeprefix('> ')}" for line in block.lines))
+
+
+def _code_block(text: str) -> Block:
+    return Block(lines=_code(text), head=_FENCE, tail=_FENCE, verbatim=True)
 
 
 def _code(text: str) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ class Block:
 
 def joined(blocks: Iterable[Block]) -> str:
     """The whole text, uncut."""
-    return "".join([piece for block in blocks for piece in (block.gap, block.text)][1:])
+    return "".join([piece for block in _seen(blocks) for piece in (block.gap, block.text)][1:])
 
 
 def parts(blocks: Iterable[Block], limit: int, measure: Measure) -> list[str]:
@@ -64,21 +64,35 @@ def parts(blocks: Iterable[Block], limit: int, measure: Measure) -> list[str]:
     found: list[str] = []
     current: list[str] = []
     size = 0
-    for block in blocks:
+    for block in _seen(blocks):
         for position, piece in enumerate(_pieces(block, limit, measure)):
-            gap = block.gap if position == 0 else "\n"
-            grown = measure(gap) + measure(piece)
+            grown = measure(block.gap) + measure(piece)
             if current and (position or size + grown > limit):
                 found.append("".join(current))
                 current, size = [], 0
-            current += [gap, piece] if current else [piece]
-            size += grown if len(current) > 1 else measure(piece)
+            if current:
+                current += [block.gap, piece]
+                size += grown
+            else:
+                current = [piece if block.verbatim else _flush_left(piece)]
+                size = measure(current[0])
     return [part for part in [*found, "".join(current)] if not is_blank(part)]
 
 
 def is_blank(text: str) -> bool:
     """Whether nobody would see anything: Slack answers `no_text`."""
     return all(character.isspace() or unicodedata.category(character) in {"Cf", "Cc"} for character in text)
+
+
+def _seen(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Without empty code, of which nobody would see anything but its frame; a table's header is something."""
+    return (block for block in blocks if not block.tail or "\n" in block.head or not is_blank("".join(block.lines)))
+
+
+def _flush_left(piece: str) -> str:
+    """Without the space that the first line has from a list around it: in a new message that much space means code."""
+    space = len(piece) - len(piece.lstrip(" "))
+    return re.sub(rf"^ {{1,{space}}}", "", piece, flags=re.MULTILINE) if space else piece
 
 
 def _pieces(block: Block, limit: int, measure: Measure) -> Iterator[str]:

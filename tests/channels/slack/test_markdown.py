@@ -30,6 +30,7 @@ TABLE = "| name | sum |\n|---|--:|\n"
         pytest.param("~~~\n```\n~~~", "````\n```\n````", id="tildes become backticks"),
         pytest.param('```py"><b>x\n1\n```', "```py\n1\n```", id="a hostile name of a language"),
         pytest.param("```\nnever closed", "```\nnever closed\n```", id="an open fence is closed"),
+        pytest.param("```\na\n```py", "```\na\n```py\n```", id="what does not close a fence is code"),
         pytest.param("a \\<b> \\\\<c>", "a &lt;b> \\\\&lt;c>", id="a backslash would show the entity"),
         pytest.param("[x](<https://e.org/a b>)", "[x](https://e.org/a%20b)", id="an address in angle brackets"),
         pytest.param("a\r\nb\0\ud83d", "a\nb\ufffd\ufffd", id="what UTF-8 cannot carry"),
@@ -106,13 +107,21 @@ def test_links_and_characters_stay_whole() -> None:
             assert sum(part.count(thing) for part in parts) == 1
 
 
+def test_a_list_goes_on_in_the_next_message() -> None:
+    """SLT-15: at the start of a message the space of a nested item would make it code."""
+    items = [f"    - item {number} {'x' * 20}" for number in range(12)]
+    parts = markdown_parts("1. first\n" + "\n".join(items) + "\n2. second", 200)
+    assert all(part.startswith(("1. first\n    - item", "- item")) for part in parts)
+    assert parts[-1].endswith("\n2. second")
+
+
 def test_two_long_blocks_are_two_messages() -> None:
     """SLL-04: the limit is that of all blocks of a message together, so a message has one block."""
     parts = markdown_parts("a" * 7_000 + "\n\n" + "b" * 7_000)
     assert [len(part) for part in parts] == [7_000, 7_000]
 
 
-@pytest.mark.parametrize("text", ["", "   \n", "\n\n\u200b\n", "\t\0"[:1]])
+@pytest.mark.parametrize("text", ["", "   \n", "\n\n\u200b\n", "\t", "```py\n```"])
 def test_nothing_is_sent_for_nothing(text: str) -> None:
     """SLL-09: Slack would answer `no_text`."""
     assert markdown_parts(text) == []

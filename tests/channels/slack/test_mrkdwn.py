@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from channels.slack.inert import escaped
-from channels.slack.mrkdwn import PARSED_CHARACTERS, mrkdwn, mrkdwn_parts
+from channels.slack.mrkdwn import PARSED_CHARACTERS, code_parts, mrkdwn, mrkdwn_parts
 from channels.slack.parts import is_blank, utf8_bytes
 from tests.channels.slack.texts import HOSTILE, notifies
 
@@ -92,7 +92,15 @@ def test_a_huge_text_is_sent_as_it_is() -> None:
     assert mrkdwn(text) == escaped(text)
 
 
-@pytest.mark.parametrize("text", ["", " \n", "\u200b"])
+@pytest.mark.parametrize("text", ["", " \n", "\u200b", "```\n\n```", "# "])
 def test_nothing_is_sent_for_nothing(text: str) -> None:
     """SLL-09: no text gives no part."""
     assert mrkdwn_parts(text) == []
+
+
+def test_any_text_can_be_shown_as_code() -> None:
+    """SLT-16, SLL-06: a preview with a fence in it is one block, a long one several closed ones."""
+    assert code_parts("a <b>\n```\n@here") == ["```\na &lt;b&gt;\n`\u200b`\u200b`\n@here\n```"]
+    parts = code_parts("\n".join(f"- {number} <old>" for number in range(1_000)))
+    assert all(part.startswith("```\n- ") and part.endswith("&gt;\n```") and len(part) <= 3_000 for part in parts)
+    assert code_parts("") == []
