@@ -37,6 +37,12 @@ class Deeds:
         self.world.users[user_id] = User(user_id=user_id, name=name, team=team, is_guest=is_guest)
         return user_id
 
+    def robot(self, name: str) -> str:
+        """Another app's bot; what it says has a `bot_id`."""
+        user_id = self.person(name)
+        self.world.users[user_id].is_bot = True
+        return user_id
+
     def room(self, name: str, *people: str, private: bool = False, with_bot: bool = True) -> str:
         """A new channel's id."""
         members = {*people, *([self.bot_user] if with_bot else [])}
@@ -46,6 +52,15 @@ class Deeds:
         self.world.channels[channel.channel_id] = channel
         return channel.channel_id
 
+    def removes_bot(self, user: str, channel: str) -> None:
+        """Somebody takes the bot out of a channel."""
+        self.world.channels[channel].members.discard(self.bot_user)
+        self.event({"type": "channel_left", "channel": channel, "actor_id": user, "event_ts": self.world.new_ts()})
+
+    def archives(self, user: str, channel: str) -> None:
+        self.world.channels[channel].is_archived = True
+        self.event({"type": "channel_archive", "channel": channel, "user": user, "event_ts": self.world.new_ts()})
+
     # --- saying -------------------------------------------------------------------------------------------------------
 
     def says(
@@ -54,6 +69,12 @@ class Deeds:
         """A message as Slack's client sends it; `text` in Slack's notation, a mention of the bot being `<@U0BOT>`."""
         message = Message(channel=channel, ts=self.world.new_ts(), user=user, text=text, thread=thread)
         message.files = list(files)
+        return self._post(message)
+
+    def broadcasts(self, user: str, channel: str, text: str, *, thread: str) -> Message:
+        """A reply that is also sent to the channel."""
+        message = Message(channel=channel, ts=self.world.new_ts(), user=user, text=text, thread=thread)
+        message.subtype, message.is_broadcast = "thread_broadcast", True
         return self._post(message)
 
     def writes(self, user: str, text: str, *, thread: str | None = None, files: Sequence[File] = ()) -> Message:

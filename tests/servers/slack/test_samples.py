@@ -59,7 +59,12 @@ async def test_events_have_the_fields_of_the_samples(office: Office) -> None:
     slack.reacts(office.ann, request, "eyes")
     slack.edits(office.ann, request, "bye")
     slack.deletes(request)
+    slack.broadcasts(office.ann, office.ops, "to all", thread=slack.says(office.ann, office.ops, "one").ts)
+    slack.says(slack.robot("ci"), slack.room("builds", *slack.world.users), "built")
+    slack.archives(office.ann, office.ops)
+    slack.removes_bot(office.ann, office.ops)
     names = ["Message", "AppMention", "MessageFileShare", "ReactionAdded", "MessageChanged", "MessageDeleted"]
+    names += ["Message", "MessageThreadBroadcast", "Message", "ChannelArchive", "ChannelLeft"]
     for name, delivery in zip(names, slack.deliveries, strict=True):
         assert list(strange(delivery.payload, sample(f"events/{name}Payload.json"))) == [], name
 

@@ -294,6 +294,8 @@ class World:
         found |= {"team": author.team, "blocks": message.blocks}
         if message.is_bot:
             found |= {"bot_id": self.bot_id, "app_id": self.app_id, "bot_profile": {"id": self.bot_id}}
+        elif author.is_bot:
+            found["bot_id"] = f"B{author.user_id[1:]}"
         else:
             found["client_msg_id"] = f"00000000-0000-4000-8000-{message.ts.replace('.', '')[-12:]:0>12}"
         if author.team != self.team:
