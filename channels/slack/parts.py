@@ -13,7 +13,10 @@ Measure = Callable[[str], int]
 # What must stay whole: links in both notations, code spans, entities; else words, spaces and single characters. The
 # bounds keep a text of many opening brackets from being read over and over.
 _ATOM = re.compile(
-    r"!?\[[^\[\]\n]{0,300}\]\([^()\s]{0,2000}\)|<[^<>\n]{1,2000}>|(?<!`)(`{1,3})(?!`)[^`\n]{1,300}\1|&[a-z]{2,4};|\s+|[^\s!\[<`&]+|."
+    r"!?\[[^\[\]\n]{0,300}\]\([^()\s]{0,2000}\)"
+    r"|<[^<>\n]{1,2000}>"
+    r"|(?<!`)(`{1,3})(?!`)[^`\n]{1,300}\1"
+    r"|&[a-z]{2,4};|\s+|[^\s!\[<`&]+|."
 )
 _GLUE = frozenset({"\u200d", *map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0x1F3FB, 0x1F400))})
 _BACK_UP = 16
