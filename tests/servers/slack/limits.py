@@ -9,7 +9,6 @@ _BLOCKS = _DOCS + "block-kit/blocks/"
 _ELEMENTS = _DOCS + "block-kit/block-elements/"
 _OBJECTS = _DOCS + "block-kit/composition-objects/"
 _SOCKETS = "https://docs.slack.dev/apis/events-api/using-socket-mode"
-_SIGNING = "https://docs.slack.dev/authentication/verifying-requests-from-slack"
 _EVENTS = "https://docs.slack.dev/apis/events-api/"
 
 
@@ -85,7 +84,6 @@ LIMITS = {
     "ack.seconds": Limit(3, _EVENTS),
     "retries": Limit(3, _EVENTS),
     "connections": Limit(10, _SOCKETS),
-    "signature.seconds": Limit(300, _SIGNING),
     "response_url.uses": Limit(5, "https://docs.slack.dev/interactivity/handling-user-interaction#message_responses"),
     "response_url.seconds": Limit(1_800, "https://docs.slack.dev/interactivity/handling-user-interaction"),
     # rates, calls a minute (https://docs.slack.dev/apis/web-api/rate-limits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -100,7 +100,7 @@ async def test_what_is_not_acknowledged_comes_again(office: Office) -> None:
     assert [envelope["retry_attempt"] for envelope in got] == [0, 1, 2, 3]
     assert len({envelope["envelope_id"] for envelope in got}) == 4
     assert len({envelope["payload"]["event_id"] for envelope in got}) == 1
-    assert not slack.deliveries[-1].is_taken
+    assert (slack.deliveries[-1].attempts, slack.deliveries[-1].is_taken) == (4, False)
 
 
 async def test_each_event_goes_to_one_of_several_connections(office: Office) -> None:
@@ -136,7 +136,7 @@ async def test_an_ended_connection_loses_nothing(office: Office, how: str) -> No
 
 
 async def test_a_ticket_is_good_for_one_connection(office: Office) -> None:
-    """And an acknowledgement for one envelope."""
+    """And an acknowledgement for one envelope; ten connections are the most."""
     slack = office.slack
     async with listening(slack) as listener:
         await listener.socket.send_json({"envelope_id": "made up"})
@@ -144,6 +144,10 @@ async def test_a_ticket_is_good_for_one_connection(office: Office) -> None:
         await listener.acknowledge(await listener.next())
         await slack.acked()
     assert len(slack.sockets.strange_acks) == 1
+    async with AsyncExitStack() as stack:
+        for _ in range(10):
+            await stack.enter_async_context(listening(slack))
+        assert await error_of(office.client.apps_connections_open(app_token=slack.app_token)) == "too_many_websockets"
     async with aiohttp.ClientSession() as session:
         with pytest.raises(aiohttp.WSServerHandshakeError):
             await session.ws_connect(f"{slack.world.url}/link/?ticket=x")

@@ -90,6 +90,8 @@ async def test_an_assistant_thread_has_status_title_and_prompts(office: Office) 
     assert (seen.status, seen.title, len(seen.prompts)) == ("is reading", "Invoices", 4)
     five = client.assistant_threads_setSuggestedPrompts(prompts=[prompt] * 5, **place)
     assert await error_of(five) == "invalid_arguments"
+    eleven = client.assistant_threads_setStatus(status="x", loading_messages=["x"] * 11, **place)
+    assert await error_of(eleven) == "invalid_arguments"
     place["thread_ts"] = "1.1"
     assert await error_of(client.assistant_threads_setStatus(status="x", **place)) == "invalid_thread_ts"
 

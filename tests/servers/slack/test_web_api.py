@@ -108,6 +108,7 @@ async def test_illegal_blocks_are_refused(office: Office, name: str, blocks: lis
         ({"text": "x", "thread_ts": "1.000001"}, "thread_not_found"),
         ({"text": "x", "metadata": {"event_type": "x"}}, "invalid_metadata_format"),
         ({"text": "x", "metadata": {"event_type": "a b", "event_payload": {}}}, "invalid_metadata_schema"),
+        ({"text": "x", "metadata": {"event_type": "x", "event_payload": {"x": "x" * 16_000}}}, "metadata_too_large"),
         ({"text": "x", "colour": "red"}, "invalid_arguments"),
         ({"text": 5}, "invalid_arguments"),
     ],
@@ -221,6 +222,10 @@ async def test_rates_are_those_of_slack_when_asked_for(office: Office) -> None:
     await post(channel=slack.room("other"), text="x")
     now += 1
     await post(channel=office.ops, text="x")
+    assert await error_of(post(channel=office.ops, text="x")) == "ratelimited"
+    for method, calls in (("reactions.remove", 20), ("reactions.add", 50), ("users.info", 100)):
+        answers = [await error_of(office.client.api_call(method, json={"user": "U404"})) for _ in range(calls + 1)]
+        assert (answers.count("ratelimited"), answers[-1]) == (1, "ratelimited")
 
 
 async def test_metadata_and_pages_are_found_again(office: Office) -> None:
