@@ -79,10 +79,14 @@ def who_decides(rule: ApproverRule, able: Sequence[str], requester: str) -> str:
     if len(able) >= max(rule.quorum, 1):
         return f"For {who(rule, requester)}."
     few = f"there is only {', '.join(able)}" if able else "there is no such person"
+    why = f"it takes {who(rule, requester)}, and {few}" if rule.groups and all(rule.groups) else NAMES_NOBODY
     return (
-        f"Nobody may approve this: it takes {who(rule, requester)}, and {few}. An admin adds people with "
-        "`signoff people`, or names others in `agent.policy` of config.yaml."
+        f"Nobody may approve this: {why}. An admin adds people with `signoff people`, or names others in "
+        "`agent.policy` of config.yaml."
     )
+
+
+NAMES_NOBODY = "the policy names nobody for it"
 
 
 def votes(names: Sequence[str], quorum: int) -> str:
