@@ -13,7 +13,7 @@ from agent.domain import OPERATOR, Address, ButtonPress, IncomingMessage
 from agent.errors import NotFound
 from agent.outbox import Outbox
 from agent.people import People
-from agent.ports.channels import Feature, Outgoing, Progress
+from agent.ports.channels import Feature, Outgoing, Shown
 from storage.store.people import SqlRoster
 from tests.flows.engine import Engine, engine, tool
 from tests.servers.llm import Reply
@@ -42,7 +42,7 @@ class Drawn:
     async def settle(self, outgoing: Outgoing, sent_as: str) -> None:
         self.redrawn.append((sent_as, outgoing))
 
-    async def progress(self, to: Address, progress: Progress) -> None: ...
+    async def progress(self, to: Address, shown: Shown) -> None: ...
 
     async def download(self, reference: str) -> bytes:
         raise NotFound(reference)
