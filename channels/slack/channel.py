@@ -1,0 +1,120 @@
+"""The channel `slack`: puts together what receives, what sends and what fetches files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import structlog
+
+from agent.domain import Address
+from agent.errors import ChannelError
+from agent.ports.channels import Chat, Feature, Outgoing, Shown
+from agent.ports.clock import Clock
+from agent.ports.files import Blobs
+from agent.ports.listings import Listings
+from agent.ports.store import Store
+from channels.slack.calls import Calls
+from channels.slack.condition import Condition, Report
+from channels.slack.directory import Directory
+from channels.slack.downloads import Downloads
+from channels.slack.http import Requests
+from channels.slack.intake import Intake
+from channels.slack.sending import Sender
+from channels.slack.settings import SlackSettings
+from channels.slack.sockets import Sockets
+
+log = structlog.get_logger()
+
+
+class Rows(Store, Listings, Protocol):
+    """What the channel reads and writes: which threads it takes part in, how far its deliveries are."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ports:
+    """What the channel is given. `report` is told in a sentence when something is wrong, None when nothing is;
+    `max_file_bytes` is how large a file may be that somebody sends."""
+
+    chat: Chat
+    rows: Rows
+    blobs: Blobs
+    clock: Clock
+    report: Report
+    max_file_bytes: int
+
+
+class Slack:
+    """Implements the port Channel. It can send without having been started."""
+
+    name = "slack"
+    features: frozenset[Feature] = frozenset({"buttons", "forms", "threads", "edits"})
+
+    def __init__(self, settings: SlackSettings, ports: Ports) -> None:
+        self._settings = settings
+        self._calls = Calls(settings, Condition(ports.report), ports.clock)
+        self._directory = Directory(self._calls)
+        self._intake = Intake(settings, ports.chat, ports.rows, self._directory, self._calls, ports.clock)
+        self._sender = Sender(self._calls, self._directory)
+        self._downloads = Downloads(self._calls, ports.max_file_bytes)
+        self._sockets = Sockets(self._calls, settings.app_token.get_secret_value(), self._intake.take, ports.clock)
+        self._requests = Requests(settings.signing_secret.get_secret_value(), self._intake.take, ports.clock)
+        self._clock = ports.clock
+        self._receiving: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to receive; what is wrong with that is reported, and tried again."""
+        if "*" in self._settings.allow:
+            log.warning("slack_admits_everybody", remedy="name people and conversations in channels.slack.allow")
+        self._receiving = asyncio.create_task(self._receive(), name="slack")
+
+    async def stop(self) -> None:
+        """Stop receiving, let what is under way end, hang up."""
+        if self._receiving is not None:
+            self._receiving.cancel()
+            await asyncio.wait([self._receiving])
+        await self._sockets.close()
+        await self._intake.close()
+        await self._calls.close()
+
+    async def send(self, outgoing: Outgoing) -> str | None:
+        """Send and return the message's ts."""
+        return await self._sender.send(outgoing)
+
+    async def settle(self, outgoing: Outgoing, sent_as: str) -> None:
+        """Redraw a card."""
+        await self._sender.settle(outgoing, sent_as)
+
+    async def progress(self, to: Address, shown: Shown) -> None:
+        """Show what a task is doing."""
+        await self._sender.progress(to, shown)
+
+    async def download(self, reference: str) -> bytes:
+        """The bytes of a file, by its id."""
+        return await self._downloads.fetch(reference)
+
+    def routes(self) -> Sequence[Any]:
+        """Where Slack calls, in the HTTP mode."""
+        return self._requests.routes() if self._settings.mode == "http" else ()
+
+    async def _receive(self) -> None:
+        await self._known()
+        if self._settings.mode == "socket":
+            await self._sockets.run()
+
+    async def _known(self) -> None:
+        """Until Slack says who the bot is: what is wrong with its token shows at once, not with the first event."""
+        pause = 1.0
+        while True:
+            try:
+                me = await self._directory.me()
+            except ChannelError as error:
+                self._calls.condition.is_bad("connection", str(error))
+                pause = getattr(error, "retry_after", None) or min(pause * 2, 60.0)
+                await self._clock.sleep(pause)
+            else:
+                self._calls.condition.is_good("connection")
+                log.info("slack_signed_in", team=me.team, bot=me.user)
+                return

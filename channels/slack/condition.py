@@ -1,0 +1,37 @@
+"""What is wrong with the connection to Slack at the moment, as people who run the bot are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import structlog
+
+log = structlog.get_logger()
+
+Report = Callable[[str | None], None]
+"""Told in a sentence what is wrong, None: nothing is (any more)."""
+
+
+class Condition:
+    """Problems by what they are about; each is logged and reported once, when it comes and when it goes."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._problems: dict[str, str] = {}
+
+    def is_bad(self, about: str, problem: str) -> None:
+        """Something does not work."""
+        if self._problems.get(about) == problem:
+            return
+        log.error("slack_problem", about=about, problem=problem)
+        self._problems[about] = problem
+        self._tell()
+
+    def is_good(self, about: str) -> None:
+        """It works (again)."""
+        if self._problems.pop(about, None) is not None:
+            log.info("slack_problem_gone", about=about)
+            self._tell()
+
+    def _tell(self) -> None:
+        self._report(" ".join(dict.fromkeys(self._problems.values())) or None)
