@@ -61,7 +61,8 @@ def home_of(member: Member) -> Address:
 
 class PersonSettings(BaseModel):
     """One of `people`. Everybody is a member; `roles` says what else. `budget_day_usd` replaces
-    `agent.budget.member_day_usd`, `timezone` replaces `bot.timezone`, `policy` only tightens."""
+    `agent.budget.member_day_usd`, `timezone` replaces `bot.timezone`, `policy` only tightens. `slack` is the id there,
+    U… or W…."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -70,11 +71,12 @@ class PersonSettings(BaseModel):
     timezone: Zone | None = None
     budget_day_usd: Annotated[Decimal, Field(gt=0)] | None = None
     policy: PolicySettings = PolicySettings()
+    slack: Annotated[str, Field(pattern=r"^[UW][A-Z0-9]{2,30}$")] | None = None
 
     @property
     def identities(self) -> frozenset[str]:
         """The person's ids on channels; a channel whose ids stand in the configuration adds its key here."""
-        return frozenset()
+        return frozenset({f"slack:{self.slack}"} if self.slack else ())
 
 
 class People:

@@ -7,9 +7,11 @@ import shlex
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import structlog
 
+from agent.chat import PlatformChat
 from agent.domain import Hook
 from agent.errors import ChannelError
 from agent.outbox import Outbox
@@ -17,6 +19,7 @@ from agent.ports.channels import Channel
 from agent.ports.clock import Clock
 from agent.worker import Worker
 from bot.api import access
+from bot.api.desk import chat_desk
 from bot.api.routes import Api
 from bot.api.stream import Streams
 from bot.config import Config
@@ -35,6 +38,9 @@ from storage.runner_lock import RunnerLock
 from storage.schema import HEAD
 
 log = structlog.get_logger()
+
+Report = Callable[[str, str | None], None]
+"""Told which channel has a problem and which, None: none (any more)."""
 
 SHORT_GRACE_SECONDS = 1.0
 """For a command that ran tasks only because no server did: whoever waits for the prompt does not wait for them."""
@@ -64,8 +70,8 @@ class App:
 async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[App]:
     """Run everything until the block ends, then drain; ConfigError when something cannot start."""
     async with connected(config, clock) as services:
-        channels = _channels(services)
         health = Health(listings=services.store)
+        channels = _channels(services, health.report)
         streams = Streams()
         api, pages = Api(services, streams), _pages(services, streams)
         door = Door(services, _guarded(services, api, pages))
@@ -129,7 +135,7 @@ async def _work_when_free(services: Services, lock: RunnerLock, taken_over: Call
 
 @asynccontextmanager
 async def _at_work(services: Services, lock: RunnerLock) -> AsyncIterator[None]:
-    channels = _channels(services)
+    channels = _channels(services, lambda _channel, _problem: None)
     try:
         async with running(services, channels, grace_seconds=SHORT_GRACE_SECONDS):
             yield
@@ -157,8 +163,8 @@ def _only_runner(services: Services) -> Iterator[None]:
         lock.release()
 
 
-def _channels(services: Services) -> dict[str, Channel]:
-    """Every channel that is enabled; a new one is a new entry here."""
+def _channels(services: Services, report: Report) -> dict[str, Channel]:
+    """Every channel that is enabled; a new one is a new entry here. `report` hears how they are."""
     settings = services.config.channels
     store, clock = services.store, services.clock
     outcomes = Outcomes(store, services.config.bot.http.public_url)
@@ -168,7 +174,36 @@ def _channels(services: Services) -> dict[str, Channel]:
         channels.append(Console())
     if settings.webhook.enabled:
         channels.append(Webhook(services.inbox, store, outcomes, store.doorbell, services.blobs, clock))
+    if settings.slack.enabled:
+        channels.append(_slack(services, report))
     return {channel.name: channel for channel in channels}
+
+
+def _slack(services: Services, report: Report) -> Channel:
+    from channels.slack.channel import Ports, Slack  # noqa: PLC0415 - its libraries take time and memory
+
+    ports = Ports(
+        chat=_chat(services),
+        rows=services.store,
+        blobs=services.blobs,
+        clock=services.clock,
+        report=partial(report, Slack.name),
+        max_file_bytes=services.config.bot.http.max_upload,
+    )
+    return Slack(services.config.channels.slack, ports)
+
+
+def _chat(services: Services) -> PlatformChat:
+    """What chat platforms hand their events to."""
+    return PlatformChat(
+        reception=services.reception,
+        store=services.store,
+        people=services.people,
+        pairing=services.pairing,
+        desks=partial(chat_desk, services),
+        clock=services.clock,
+        allow={"slack": frozenset(services.config.channels.slack.allow)},
+    )
 
 
 def _pages(services: Services, streams: Streams) -> Pages | None:

@@ -26,10 +26,13 @@ from bot.entrance.proxies import TrustedProxy
 from bot.environment import YamlPath, load_dotenv, resolve
 from bot.logs import LogSettings
 from channels.console import ConsoleSettings
+from channels.slack.settings import SlackSettings
 from channels.webhook import WebhookSettings
 from storage.retention import RetentionSettings
 
 DEFAULT_MODEL = "demo"
+_ONLY_IN: Mapping[YamlPath, str] = {("slack", "app_token"): "socket", ("slack", "signing_secret"): "http"}
+"""What a channel needs in one of its modes alone."""
 _SIZE_UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
@@ -116,6 +119,7 @@ class ChannelsSettings(Settings):
 
     webhook: WebhookSettings = WebhookSettings()
     console: ConsoleSettings = ConsoleSettings()
+    slack: SlackSettings = SlackSettings()
 
 
 class WorkspaceSettings(Settings):
@@ -183,7 +187,7 @@ class Config(Settings):
         """Every value that must not show up in a log."""
         keys = [model.api_key.get_secret_value() for model in self.agent.models.values() if model.api_key]
         password = urlsplit(self.storage.url or "").password
-        return [*keys, *([password] if password else [])]
+        return [*keys, *self.channels.slack.secrets(), *([password] if password else [])]
 
 
 def load_config(path: Path, environ: MutableMapping[str, str] = os.environ) -> Config:
@@ -214,8 +218,10 @@ class _Needed:
 
     def __call__(self, path: YamlPath) -> bool:
         match path:
-            case ("channels", name, *_):
-                return _child(self._tree, "channels", name).get("enabled", True) is not False
+            case ("channels", name, *rest):
+                settings = _child(self._tree, "channels", name)
+                mode = settings.get("mode", "socket")
+                return settings.get("enabled", True) is not False and _ONLY_IN.get((name, *rest), mode) == mode
             case ("agent", "models", name, *_):
                 return name in self._models
             case _:
@@ -287,6 +293,10 @@ def _bad_references(config: Config) -> Iterator[str]:
     for index, name in enumerate(names):
         if name.casefold() in {other.casefold() for other in names[:index]}:
             yield f"people.{index}.name: there is a person named {name} already; give each their own name."
+    for index, person in enumerate(config.people):
+        for other in config.people[:index]:
+            for identity in person.identities & other.identities:
+                yield f"people.{index}: {identity} is {other.name} already; an id belongs to one person."
     deciders = [*get_args(Role), OPERATOR.name, *names]
     for where, name in _asked(config):
         if name not in deciders:
