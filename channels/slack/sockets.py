@@ -121,7 +121,8 @@ class Sockets:
                 log.debug("slack_said_something_else", kind=kind)
 
     def _greeted(self, hello: Json) -> None:
-        self._calls.condition.is_good("connection")
+        for about in ("connection", "socket mode"):
+            self._calls.condition.is_good(about)
         others = hello.get("num_connections", 1) - len(self._links)
         log.info("slack_connected", connections=hello.get("num_connections"))
         if others > 0:
@@ -131,7 +132,7 @@ class Sockets:
     def _dismissed(self, link: _Link, reason: str) -> None:
         log.info("slack_connection_ends", reason=reason)
         if reason == "link_disabled":
-            self._calls.condition.is_bad("connection", "Socket Mode is turned off: turn it on in the app's settings.")
+            self._calls.condition.is_bad("socket mode", "Socket Mode is turned off: turn it on in the app's settings.")
         if reason != "warning":  # which comes some 10 s before
             link.leaving.set()
 
