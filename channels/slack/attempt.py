@@ -54,12 +54,7 @@ class Attempt:
     async def look(self) -> None:
         """See in Slack what arrived. Where the bot may not look, the delivery is sent: at least once."""
         try:
-            async for found in self._pages():
-                self.arrived |= {
-                    part: str(Sent(channel=self.channel, ts=ts)) for part, ts in tagged(found, self.delivery_id)
-                }
-                files = [file for message in found for file in message.get("files") or []]
-                self.files |= {str(file.get(key)) for file in files for key in ("id", "name")}
+            await self._look(self.thread)
         except SlackRefused as error:
             log.info("delivery_not_looked_for", code=error.code)
 
@@ -115,9 +110,22 @@ class Attempt:
         """The thread, as most methods want it."""
         return {"thread_ts": self.thread} if self.thread else {}
 
-    async def _pages(self) -> AsyncIterator[list[Json]]:
-        method = "conversations.replies" if self.thread else "conversations.history"
-        where = {"channel": self.channel, **({"ts": self.thread} if self.thread else {})}
+    async def _look(self, thread: str | None) -> None:
+        try:
+            async for found in self._pages(thread):
+                self.arrived |= {
+                    part: str(Sent(channel=self.channel, ts=ts)) for part, ts in tagged(found, self.delivery_id)
+                }
+                files = [file for message in found for file in message.get("files") or []]
+                self.files |= {str(file.get(key)) for file in files for key in ("id", "name")}
+        except SlackRefused as error:
+            if thread is None or error.code not in THREAD_GONE:
+                raise
+            await self._look(None)
+
+    async def _pages(self, thread: str | None) -> AsyncIterator[list[Json]]:
+        method = "conversations.replies" if thread else "conversations.history"
+        where = {"channel": self.channel, **({"ts": thread} if thread else {})}
         task = self._outgoing.task
         if task is not None:
             where["oldest"] = f"{(task.created_at - CLOCKS_APART).astimezone(UTC).timestamp():.6f}"
