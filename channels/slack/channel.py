@@ -50,14 +50,16 @@ class Slack:
     """Implements the port Channel. It can send without having been started."""
 
     name = "slack"
-    features: frozenset[Feature] = frozenset({"buttons", "forms", "threads", "edits"})
+    features: frozenset[Feature] = frozenset(
+        {"buttons", "forms", "threads", "uploads", "edits", "streaming", "rich_text"}
+    )
 
     def __init__(self, settings: SlackSettings, ports: Ports) -> None:
         self._settings = settings
         self._calls = Calls(settings, Condition(ports.report), ports.clock)
         self._directory = Directory(self._calls)
         self._intake = Intake(settings, ports.chat, ports.rows, self._directory, self._calls, ports.clock)
-        self._sender = Sender(self._calls, self._directory)
+        self._sender = Sender(self._calls, self._directory, ports.rows, ports.blobs, ports.clock)
         self._downloads = Downloads(self._calls, ports.max_file_bytes)
         self._sockets = Sockets(self._calls, settings.app_token.get_secret_value(), self._intake.take, ports.clock)
         self._requests = Requests(settings.signing_secret.get_secret_value(), self._intake.take, ports.clock)
@@ -77,10 +79,11 @@ class Slack:
             await asyncio.wait([self._receiving])
         await self._sockets.close()
         await self._intake.close()
+        await self._sender.close()
         await self._calls.close()
 
     async def send(self, outgoing: Outgoing) -> str | None:
-        """Send and return the message's ts."""
+        """Send and return where it lies."""
         return await self._sender.send(outgoing)
 
     async def settle(self, outgoing: Outgoing, sent_as: str) -> None:
