@@ -80,6 +80,7 @@ async def test_the_old_connection_goes_on_until_it_is_closed(tmp_path: Path) -> 
         rig.slack.writes(rig.ann, "hello")
         await chat.begun.wait()
         leaving = asyncio.create_task(rig.slack.sockets.refresh(grace_seconds=0.5))
+        await asyncio.sleep(0)  # from now on it is leaving
         await rig.slack.sockets.connected()
         chat.free.set()
         await rig.slack.acked()
