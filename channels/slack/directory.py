@@ -61,7 +61,7 @@ class Directory:
 
     async def _look_up(self, user: str) -> None:
         try:
-            said = (await self._calls.call("users.info", user=user))["user"]
+            said = (await self._calls.call("users.info", user=user)).get("user") or {}
         except ChannelError:
             return
         profile = said.get("profile") or {}

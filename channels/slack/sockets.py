@@ -61,7 +61,7 @@ class Sockets:
             lived = asyncio.get_running_loop().time() - began
             failures = 0 if lived > STEADY_SECONDS and pause is None else failures + 1
             if pause is not None or failures > 1:
-                await self._clock.sleep(max(pause or 0, min(2.0 ** (failures - 1) / 2, LONGEST_PAUSE)))
+                await self._clock.sleep(max(pause or 0, min(2.0 ** min(failures - 2, 6), LONGEST_PAUSE)))
 
     async def close(self) -> None:
         """Let what is under way end, then hang up."""
