@@ -175,9 +175,10 @@ class Live:
 
     async def stop(self) -> None:
         """Draw nothing more."""
-        for show in self._shows.values():
-            if show.worker is not None:
-                show.worker.cancel()
+        workers = [show.worker for show in self._shows.values() if show.worker is not None]
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
 
     # --- drawing ---
 

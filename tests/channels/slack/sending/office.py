@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
@@ -33,6 +34,7 @@ class Notes:
 
     parts: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     shown_as: dict[tuple[int, Address], str] = field(default_factory=dict)
+    is_showing: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def part_sent(self, delivery_id: int, sent_as: str) -> None:
         """Keep it."""
@@ -48,6 +50,7 @@ class Notes:
             self.shown_as.pop((task_id, to), None)
         else:
             self.shown_as[task_id, to] = sent_as
+            self.is_showing.set()
 
 
 @dataclass
@@ -86,7 +89,12 @@ class Office:
     bob: str
     ops: str
     request: Message
-    sender: Sender
+    senders: list[Sender] = field(default_factory=list)
+
+    @property
+    def sender(self) -> Sender:
+        """Of the process that runs now."""
+        return self.senders[-1]
 
     @property
     def to(self) -> Address:
@@ -151,20 +159,19 @@ class Office:
             size_bytes=len(content), sha256=await self.blobs.put(content), version=1, created_at=self.clock.now(),
         )  # fmt: skip
 
-    def restarted(self) -> Sender:
-        """A new process."""
-        self.sender = Sender(self.calls, Directory(self.calls), self.notes, self.blobs, self.clock)
-        return self.sender
+    def restarted(self) -> None:
+        """A new process, which remembers nothing."""
+        self.senders.append(Sender(self.calls, Directory(self.calls), self.notes, self.blobs, self.clock))
 
     def shown(self, *steps: StepLine, words: str = "", **task: Any) -> Shown:
         """The task at work."""
         return Shown(task=self.task(**task), steps=steps, text=words)
 
 
-def step(number: int, state: StepState = "running") -> StepLine:
+def step(number: int, state: StepState = "running", folder: str = "") -> StepLine:
     """A call that reads a file."""
     label = "Read" if state == "done" else "Reading"
-    return StepLine(call_id=f"c{number}", label=label, target=f"{number}.csv", state=state)
+    return StepLine(call_id=f"c{number}", label=label, target=f"{folder}{number}.csv", state=state)
 
 
 @asynccontextmanager
@@ -180,11 +187,11 @@ async def opened(people: Sequence[str] = ("ann", "bob")) -> AsyncIterator[Office
         office = Office(
             slack=slack, clock=clock, calls=calls, notes=Notes(), blobs=Bytes(), ann=ann, bob=bob, ops=ops,
             request=slack.says(ann, ops, f"<@{slack.bot_user}> check the invoices"),
-            sender=Sender(calls, Directory(calls), Notes(), Bytes(), clock),
         )  # fmt: skip
         office.restarted()
         try:
             yield office
         finally:
-            await office.sender.close()
+            for sender in office.senders:
+                await sender.close()
             await calls.close()
