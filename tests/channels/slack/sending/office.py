@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from agent.cards import card, text
-from agent.domain import Address, Approval, Artifact, Call, Delivery, DeliveryKind, Task, TaskStatus
+from agent.domain import Address, Approval, Artifact, Call, Delivery, DeliveryKind, Member, Task, TaskStatus
 from agent.errors import NotFound
 from agent.ports.channels import Outgoing, Shown, StepLine, StepState
 from channels.slack.calls import Calls
@@ -76,6 +76,19 @@ class Bytes:
         return None
 
 
+@dataclass
+class Members:
+    """Looks people up by name."""
+
+    by_name: dict[str, Member]
+
+    async def member(self, name: str) -> Member:
+        """One of them."""
+        if name not in self.by_name:
+            raise NotFound(f"There is nobody named {name}.")
+        return self.by_name[name]
+
+
 @dataclass(kw_only=True)
 class Office:
     """A channel with two people and a request of Ann's; its thread is where answers go."""
@@ -85,6 +98,7 @@ class Office:
     calls: Calls
     notes: Notes
     blobs: Bytes
+    members: Members
     ann: str
     bob: str
     ops: str
@@ -161,7 +175,7 @@ class Office:
 
     def restarted(self) -> None:
         """A new process, which remembers nothing."""
-        self.senders.append(Sender(self.calls, Directory(self.calls), self.notes, self.blobs, self.clock))
+        self.senders.append(Sender(self.calls, Directory(self.calls), self.notes, self.blobs, self.members, self.clock))
 
     def shown(self, *steps: StepLine, words: str = "", **task: Any) -> Shown:
         """The task at work."""
@@ -182,10 +196,12 @@ async def opened(people: Sequence[str] = ("ann", "bob")) -> AsyncIterator[Office
         slack.world.now = lambda: clock.now().timestamp()
         ann, bob = map(slack.person, people)
         ops = slack.room("ops", ann, bob)
+        known = Member(name="ann", identities=frozenset({f"slack:{ann}", "telegram:7"}))
         settings = SlackSettings(bot_token=SecretStr(slack.bot_token), base_url=slack.api_url)
         calls = Calls(settings, Condition(lambda _: None), clock)
         office = Office(
-            slack=slack, clock=clock, calls=calls, notes=Notes(), blobs=Bytes(), ann=ann, bob=bob, ops=ops,
+            slack=slack, clock=clock, calls=calls, notes=Notes(), blobs=Bytes(), members=Members({"ann": known}),
+            ann=ann, bob=bob, ops=ops,
             request=slack.says(ann, ops, f"<@{slack.bot_user}> check the invoices"),
         )  # fmt: skip
         office.restarted()

@@ -247,8 +247,8 @@ async def test_an_assistants_thread_says_that_it_is_worked_on(office: Office) ->
     assert [message.shown for message in office.slack.thread(room, root.ts)] == ["Done."]
 
 
-async def test_a_scheduled_task_has_nobody_to_stream_for(office: Office) -> None:
-    """Slack wants to know for whom a stream in a channel is; without a request there is an edited message."""
-    await looks(office, step(1), message_id=None)
+async def test_a_task_of_nobody_in_slack_has_nobody_to_stream_for(office: Office) -> None:
+    """Slack wants to know for whom a stream in a channel is; when nobody in Slack asked, a message is edited."""
+    await looks(office, step(1), requester="somebody")
     assert office.made("chat.startStream") == []
     assert office.thread[0].buttons == ["Stop"]
