@@ -186,6 +186,7 @@ def _slack(services: Services, report: Report) -> Channel:
         chat=_chat(services),
         rows=services.store,
         blobs=services.blobs,
+        people=services.people,
         clock=services.clock,
         report=partial(report, Slack.name),
         max_file_bytes=services.config.bot.http.max_upload,

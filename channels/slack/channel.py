@@ -22,6 +22,7 @@ from channels.slack.directory import Directory
 from channels.slack.downloads import Downloads
 from channels.slack.http import Requests
 from channels.slack.intake import Intake
+from channels.slack.requester import Members
 from channels.slack.sending import Sender
 from channels.slack.settings import SlackSettings
 from channels.slack.sockets import Sockets
@@ -41,6 +42,7 @@ class Ports:
     chat: Chat
     rows: Rows
     blobs: Blobs
+    people: Members
     clock: Clock
     report: Report
     max_file_bytes: int
@@ -59,7 +61,7 @@ class Slack:
         self._calls = Calls(settings, Condition(ports.report), ports.clock)
         self._directory = Directory(self._calls)
         self._intake = Intake(settings, ports.chat, ports.rows, self._directory, self._calls, ports.clock)
-        self._sender = Sender(self._calls, self._directory, ports.rows, ports.blobs, ports.clock)
+        self._sender = Sender(self._calls, self._directory, ports.rows, ports.blobs, ports.people, ports.clock)
         self._downloads = Downloads(self._calls, ports.max_file_bytes)
         self._sockets = Sockets(self._calls, settings.app_token.get_secret_value(), self._intake.take, ports.clock)
         self._requests = Requests(settings.signing_secret.get_secret_value(), self._intake.take, ports.clock)

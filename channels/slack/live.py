@@ -24,6 +24,7 @@ from channels.slack.directory import Directory
 from channels.slack.drawing import Drawn
 from channels.slack.messages import Sent, sent
 from channels.slack.pace import Pace
+from channels.slack.requester import Members, requester
 
 log = structlog.get_logger()
 
@@ -91,8 +92,9 @@ class Show:
 class Live:
     """One show for each task and address."""
 
-    def __init__(self, calls: Calls, directory: Directory, rows: Rows, clock: Clock) -> None:
+    def __init__(self, calls: Calls, directory: Directory, rows: Rows, members: Members, clock: Clock) -> None:
         self._calls = calls
+        self._members = members
         self._directory = directory
         self._rows = rows
         self._clock = clock
@@ -175,9 +177,10 @@ class Live:
 
     async def stop(self) -> None:
         """Draw nothing more."""
-        for show in self._shows.values():
-            if show.worker is not None:
-                show.worker.cancel()
+        workers = [show.worker for show in self._shows.values() if show.worker is not None]
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
 
     # --- drawing ---
 
@@ -310,18 +313,11 @@ class Live:
         )
 
     async def _recipient(self, show: Show) -> dict[str, str] | None:
-        """For whom a stream is: Slack wants to know in channels, and a request that was not made there has nobody."""
+        """For whom a stream is, which Slack wants to know in channels; None when nobody in Slack asked."""
         if show.channel.startswith("D"):
             return {}
-        if show.task.message_id is None:
-            return None
-        found = await self._calls.call(
-            "conversations.replies", channel=show.channel, ts=show.task.message_id, limit=1, inclusive=True
-        )
-        author: Json = next((one for one in found.get("messages") or [] if one.get("ts") == show.task.message_id), {})
-        team = author.get("user_team") or author.get("team") or (await self._directory.me()).team
-        user = author.get("user")
-        return {"recipient_user_id": str(user), "recipient_team_id": str(team)} if user else None
+        user = await requester(show.task, self._members)
+        return {"recipient_user_id": user, "recipient_team_id": (await self._directory.me()).team} if user else None
 
     # --- ending ---
 

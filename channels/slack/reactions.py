@@ -52,8 +52,10 @@ class Reactions:
 
     async def close(self) -> None:
         """Leave what is not said yet."""
-        for task in self._working.values():
+        working = list(self._working.values())
+        for task in working:
             task.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
 
     async def _work(self, request: Sent) -> None:
         try:

@@ -21,6 +21,7 @@ from channels.slack.events import CHANNEL
 from channels.slack.live import Live
 from channels.slack.messages import Message, Sent
 from channels.slack.reactions import Reactions
+from channels.slack.requester import Members, requester
 from channels.slack.uploads import Upload, Uploads, reason
 
 log = structlog.get_logger()
@@ -35,11 +36,14 @@ class Rows(attempt.Parts, live.Rows, Protocol):
 class Sender:
     """Sends over the Web API: ChannelUnavailable, DeliveryRefused."""
 
-    def __init__(self, calls: Calls, directory: Directory, rows: Rows, blobs: Blobs, clock: Clock) -> None:
+    def __init__(
+        self, calls: Calls, directory: Directory, rows: Rows, blobs: Blobs, members: Members, clock: Clock
+    ) -> None:
         self._calls = calls
         self._directory = directory
         self._rows = rows
-        self._live = Live(calls, directory, rows, clock)
+        self._members = members
+        self._live = Live(calls, directory, rows, members, clock)
         self._reactions = Reactions(calls, directory)
         self._uploads = Uploads(calls, blobs)
 
@@ -48,7 +52,11 @@ class Sender:
         nothing to send."""
         begun = await self._begin(outgoing)
         send = self._text if outgoing.card is None else self._card
-        sent_as = await send(begun, outgoing)
+        try:
+            sent_as = await send(begun, outgoing)
+        except SlackRefused as error:
+            await self._tell_requester(begun, outgoing, error)
+            raise
         self._react(outgoing)
         return sent_as
 
@@ -115,6 +123,22 @@ class Sender:
                 await begun.note()
         items = outgoing.approval.items if outgoing.approval else ()
         await self._live.leave(show, outgoing.text if answer else "", frozenset(call.call_id for call in items))
+
+    async def _tell_requester(self, begun: Attempt, outgoing: Outgoing, error: SlackRefused) -> None:
+        """What cannot be said where it was asked is said to whoever asked, alone; only that there is a card, whose
+        buttons are for others."""
+        task, to = outgoing.task, outgoing.delivery.to
+        user = await requester(task, self._members) if task else None
+        if user is None or user == to.conversation or outgoing.delivery.kind not in {"reply", "approval"}:
+            return
+        said = f"I could not write this in {CHANNEL}:{to.conversation}. {error}"
+        parts = messages.written(outgoing.text) if outgoing.card is None else messages.written(outgoing.card.title)
+        try:
+            begun.channel, begun.thread = await self._directory.channel(user), None
+            for number, part in enumerate([*messages.notice(said), *parts]):
+                await begun.post(f"alone-{number}", part)
+        except DeliveryRefused as refused:
+            log.info("requester_not_told", delivery=begun.delivery_id, reason=str(refused))
 
     # --- cards ---
 

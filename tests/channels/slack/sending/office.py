@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from agent.cards import card, text
-from agent.domain import Address, Approval, Artifact, Call, Delivery, DeliveryKind, Task, TaskStatus
+from agent.domain import Address, Approval, Artifact, Call, Delivery, DeliveryKind, Member, Task, TaskStatus
 from agent.errors import NotFound
 from agent.ports.channels import Outgoing, Shown, StepLine, StepState
 from channels.slack.calls import Calls
@@ -33,6 +34,7 @@ class Notes:
 
     parts: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     shown_as: dict[tuple[int, Address], str] = field(default_factory=dict)
+    is_showing: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def part_sent(self, delivery_id: int, sent_as: str) -> None:
         """Keep it."""
@@ -48,6 +50,7 @@ class Notes:
             self.shown_as.pop((task_id, to), None)
         else:
             self.shown_as[task_id, to] = sent_as
+            self.is_showing.set()
 
 
 @dataclass
@@ -73,6 +76,19 @@ class Bytes:
         return None
 
 
+@dataclass
+class Members:
+    """Looks people up by name."""
+
+    by_name: dict[str, Member]
+
+    async def member(self, name: str) -> Member:
+        """One of them."""
+        if name not in self.by_name:
+            raise NotFound(f"There is nobody named {name}.")
+        return self.by_name[name]
+
+
 @dataclass(kw_only=True)
 class Office:
     """A channel with two people and a request of Ann's; its thread is where answers go."""
@@ -82,11 +98,17 @@ class Office:
     calls: Calls
     notes: Notes
     blobs: Bytes
+    members: Members
     ann: str
     bob: str
     ops: str
     request: Message
-    sender: Sender
+    senders: list[Sender] = field(default_factory=list)
+
+    @property
+    def sender(self) -> Sender:
+        """Of the process that runs now."""
+        return self.senders[-1]
 
     @property
     def to(self) -> Address:
@@ -151,20 +173,19 @@ class Office:
             size_bytes=len(content), sha256=await self.blobs.put(content), version=1, created_at=self.clock.now(),
         )  # fmt: skip
 
-    def restarted(self) -> Sender:
-        """A new process."""
-        self.sender = Sender(self.calls, Directory(self.calls), self.notes, self.blobs, self.clock)
-        return self.sender
+    def restarted(self) -> None:
+        """A new process, which remembers nothing."""
+        self.senders.append(Sender(self.calls, Directory(self.calls), self.notes, self.blobs, self.members, self.clock))
 
     def shown(self, *steps: StepLine, words: str = "", **task: Any) -> Shown:
         """The task at work."""
         return Shown(task=self.task(**task), steps=steps, text=words)
 
 
-def step(number: int, state: StepState = "running") -> StepLine:
+def step(number: int, state: StepState = "running", folder: str = "") -> StepLine:
     """A call that reads a file."""
     label = "Read" if state == "done" else "Reading"
-    return StepLine(call_id=f"c{number}", label=label, target=f"{number}.csv", state=state)
+    return StepLine(call_id=f"c{number}", label=label, target=f"{folder}{number}.csv", state=state)
 
 
 @asynccontextmanager
@@ -175,16 +196,18 @@ async def opened(people: Sequence[str] = ("ann", "bob")) -> AsyncIterator[Office
         slack.world.now = lambda: clock.now().timestamp()
         ann, bob = map(slack.person, people)
         ops = slack.room("ops", ann, bob)
+        known = Member(name="ann", identities=frozenset({f"slack:{ann}", "telegram:7"}))
         settings = SlackSettings(bot_token=SecretStr(slack.bot_token), base_url=slack.api_url)
         calls = Calls(settings, Condition(lambda _: None), clock)
         office = Office(
-            slack=slack, clock=clock, calls=calls, notes=Notes(), blobs=Bytes(), ann=ann, bob=bob, ops=ops,
+            slack=slack, clock=clock, calls=calls, notes=Notes(), blobs=Bytes(), members=Members({"ann": known}),
+            ann=ann, bob=bob, ops=ops,
             request=slack.says(ann, ops, f"<@{slack.bot_user}> check the invoices"),
-            sender=Sender(calls, Directory(calls), Notes(), Bytes(), clock),
         )  # fmt: skip
         office.restarted()
         try:
             yield office
         finally:
-            await office.sender.close()
+            for sender in office.senders:
+                await sender.close()
             await calls.close()

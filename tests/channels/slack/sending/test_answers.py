@@ -146,11 +146,28 @@ async def test_a_person_is_answered_in_direct_messages(office: Office) -> None:
     assert sent_as == f"{message.channel}:{message.ts}"
 
 
-async def test_a_removed_bot_says_what_to_do(office: Office) -> None:
-    """M: nothing is tried again; the sentence names the remedy."""
-    office.slack.removes_bot(office.ann, office.ops)
-    with pytest.raises(DeliveryRefused, match="invite"):
-        await office.sender.send(office.outgoing("reply", "All good."))
+@pytest.mark.parametrize("gone", ["removed", "archived"])
+async def test_an_answer_that_cannot_stand_there_goes_to_who_asked(office: Office, gone: str) -> None:
+    """M: a channel that the bot was taken out of, or that was archived: the sentence names the remedy, and the
+    requester has the answer all the same."""
+    leave = office.slack.removes_bot if gone == "removed" else office.slack.archives
+    leave(office.ann, office.ops)
+    outgoing = office.outgoing("reply", "It is 4,200.")
+    with pytest.raises(DeliveryRefused, match="invite" if gone == "removed" else "archived"):
+        await office.sender.send(outgoing)
+    why, answer = office.slack.answers(office.slack.direct(office.ann))
+    assert why.shown.startswith(f"I could not write this in <#{office.ops}>. The")
+    assert answer.shown == "It is 4,200."
+
+
+async def test_a_guest_is_told_by_their_identity(office: Office) -> None:
+    """Somebody whom the channel lets in has no other name; a requester without Slack is told nothing there."""
+    office.slack.archives(office.ann, office.ops)
+    for name in (f"slack:{office.bob}", "somebody"):
+        task = office.task("done", requester=name)
+        with pytest.raises(DeliveryRefused):
+            await office.sender.send(office.outgoing("reply", "It is 4,200.", task=task))
+    assert len(office.slack.answers(office.slack.direct(office.bob))) == 2
 
 
 async def test_one_channel_does_not_stall_another(office: Office) -> None:
