@@ -34,7 +34,7 @@ INVITE_ME = "I am not in this channel. Invite me with `/invite`, or write to me 
 
 
 class Rows(Store, Listings, Protocol):
-    """What is looked up of the rows."""
+    """What the channel reads and writes: which threads it takes part in, how far its deliveries are."""
 
 
 class Intake:

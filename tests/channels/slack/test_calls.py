@@ -10,7 +10,7 @@ import pytest
 from agent.errors import ChannelError, ChannelUnavailable, DeliveryRefused
 from channels.slack.calls import TOKEN_PAUSE, UNNAMED_PAUSE, Calls, SlackRefused
 from channels.slack.condition import Condition
-from channels.slack.directory import Directory
+from channels.slack.directory import MOST_LOOKUPS, Directory
 from channels.slack.settings import SlackSettings
 from tests.channels.slack.rig import Problems
 from tests.clock import FakeClock
@@ -144,6 +144,14 @@ async def test_names_are_asked_for_once(line: Line) -> None:
     assert await directory.names([ann, "U404"]) == {ann: "ann"}
     assert await directory.names([bob, "U404"]) == {bob: "bob"}
     assert [call.arguments["user"] for call in line.slack.api.calls] == [ann, bob, "U404", "U404"]
+
+
+async def test_a_crowd_is_not_asked_for(line: Line) -> None:
+    """Slack takes some hundred such calls a minute."""
+    directory = Directory(line.calls)
+    crowd = [line.slack.person(f"p{number}") for number in range(30)]
+    assert list(await directory.names(crowd)) == crowd[:MOST_LOOKUPS]
+    assert len(await directory.names(crowd)) == 30
 
 
 async def test_slow_names_are_done_without(line: Line) -> None:

@@ -192,6 +192,14 @@ async def test_socket_mode_that_is_turned_off_is_told(tmp_path: Path) -> None:
         await rig.problems.pass_by()
 
 
+async def test_a_mistake_in_receiving_is_told(tmp_path: Path) -> None:
+    """Nobody would wonder why it is so quiet."""
+    async with running() as slack:
+        slack.api.handlers["apps.connections.open"] = lambda _world, _given: {}  # without an address
+        async with rigged(tmp_path, Desk(), slack=slack) as rig:
+            assert "Restart" in await rig.problems.say("Receiving from Slack failed")
+
+
 async def test_stopping_lets_what_is_under_way_end(tmp_path: Path) -> None:
     """And takes nothing more."""
     chat = Slow()
