@@ -7,13 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.ports.channels import Shown
-from channels.slack.drawing import Drawn, closed, finished, grown, settled
+from channels.slack.drawing import Drawn, closed, finished, grown, settled, status
 from channels.slack.markdown import markdown_parts
 from channels.slack.messages import PART, Json
 from channels.slack.pace import Pace
 from tests.agent.waiting import waiting
 from tests.channels.slack.sending.office import step
 from tests.channels.slack.texts import HOSTILE, notifies
+from tests.golden.compare import assert_golden
+from tests.servers.slack.block_kit import message_problems
 
 TASK = waiting().task
 
@@ -95,6 +97,14 @@ def test_many_steps_are_counted() -> None:
     assert len(lines) == 21
 
 
+def test_status_golden() -> None:
+    """Where there are no streams: the steps, the words so far, a button that stops the task."""
+    steps = (step(1, "done"), step(2, "failed"), step(3, "denied"), step(4, "waiting"), step(5))
+    look = status(Shown(task=TASK, steps=steps, text="**Two** invoices are unpaid. And "))
+    assert message_problems(list(look.blocks)) == []
+    assert_golden("slack/status", list(look.blocks))
+
+
 def test_a_pace_is_kept() -> None:
     """A few at once, then so many a minute; what Slack said is obeyed."""
     now = [0.0]
@@ -103,7 +113,7 @@ def test_a_pace_is_kept() -> None:
     now[0] = 1.0
     assert pace.take() == 0
     pace.hold(30)
-    assert pace.take() == 1
+    assert pace.take() == 31
     now[0] = 31.0
     assert pace.take() == 1
     now[0] = 32.0

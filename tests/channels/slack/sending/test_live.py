@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from agent.domain import Address
@@ -133,6 +135,58 @@ async def test_a_stream_is_rolled_over_before_it_closes_by_itself(office: Office
     assert stream(first).tasks["c2"]["details"] == "Goes on below."
     assert [card[0] for card in cards(second)] == ["Reading 2.csv", "Reading 3.csv"]
     assert stream(second).written == "Done."
+
+
+async def test_what_was_said_before_a_roll_over_stays(office: Office) -> None:
+    """Only the beginning of the answer itself would be said twice."""
+    await looks(office, step(1, "done"), words="I look at the invoices. Then ")
+    office.clock.advance(280)
+    await looks(office, step(1, "done"), step(2))
+    await office.slack.until(lambda: len(office.thread) == 2)
+    await office.sender.send(office.outgoing("reply", "Done."))
+    assert [stream(message).written for message in office.thread] == ["I look at the invoices. Then", "Done."]
+
+
+async def test_the_beginning_of_an_answer_before_a_roll_over_goes(office: Office) -> None:
+    """The answer stands whole in one place."""
+    await looks(office, step(1, "done"), words="All is well. The invoices ")
+    office.clock.advance(280)
+    await looks(office, step(1, "done"), words="All is well. The invoices add up to ")
+    await office.sender.send(office.outgoing("reply", "All is well. The invoices add up to 4,200."))
+    assert "".join(message.shown for message in office.thread) == "All is well. The invoices add up to 4,200."
+
+
+async def test_words_that_may_have_arrived_are_not_said_twice(office: Office) -> None:
+    """Nobody knows what stands in a stream after a broken call, so the answer stands elsewhere and the stream goes."""
+    await looks(office, step(1))
+    office.slack.api.order("chat.appendStream", Fault(kind="cut", after=True))
+    await office.sender.progress(office.to, office.shown(step(1, "done"), words="It is 4,200 and "))
+    await office.slack.until(lambda: len(office.made("chat.startStream")) == 2)
+    await office.sender.send(office.outgoing("reply", "It is 4,200 and a bit."))
+    assert "".join(message.shown for message in office.thread) == "It is 4,200 and a bit."
+
+
+async def test_an_answer_does_not_wait_for_progress_that_hangs(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """M: what is under way when the answer comes has a moment; then nobody knows what it did, and it goes."""
+    monkeypatch.setattr(live, "CLOSING_SECONDS", 0.05)
+    await looks(office, step(1))
+    office.slack.api.order("chat.appendStream", Fault(kind="slow", seconds=1))
+    await office.sender.progress(office.to, office.shown(step(1, "done"), words="It is 4,200 and "))
+    await asyncio.sleep(0.1)
+    await office.sender.send(office.outgoing("reply", "It is 4,200 and a bit."))
+    assert [message.shown for message in office.thread] == ["It is 4,200 and a bit."]
+
+
+async def test_a_message_that_somebody_deleted_is_not_edited_for_ever(office: Office) -> None:
+    """Slack's no is final until there are news."""
+    office.slack.api.order("chat.startStream", Fault(kind="refused", error="unknown_method"))
+    await looks(office, step(1))
+    office.slack.deletes(office.thread[0])
+    await looks(office, step(1, "done"), step(2))
+    await asyncio.sleep(0.1)
+    assert len(office.made("chat.update")) == 1
+    await office.sender.send(office.outgoing("reply", "Done."))
+    assert [message.shown for message in office.thread] == ["Done."]
 
 
 async def test_many_steps_take_several_streams(office: Office) -> None:

