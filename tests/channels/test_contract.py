@@ -12,12 +12,14 @@ from aiohttp import web
 
 from agent.domain import COLLECTED, Address, Delivery, Task
 from agent.errors import ChannelError, NotFound
+from agent.people import People
 from agent.ports.channels import Channel, Feature, Outgoing, Shown
 from channels.callback import Callback
 from channels.console import Console
 from channels.slack.channel import Ports, Slack
 from channels.slack.settings import SlackSettings
 from channels.webhook import Webhook
+from storage.store.people import SqlRoster
 from tests.channels.conftest import DAY, Site
 from tests.channels.listener import Listener
 from tests.servers.lines import Lines
@@ -59,6 +61,7 @@ def slack(site: Site) -> Channel:
         chat=Listener(),
         rows=site.store,
         blobs=site.blobs,
+        people=People((), SqlRoster(site.store.database)),
         clock=site.clock,
         report=lambda _: None,
         max_file_bytes=1,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agent.people import People
 from agent.ports.channels import Channel, ChannelPress, Chat, Form, Receipt
 from bot.clock import SystemClock
 from bot.server import Health, Server
@@ -16,6 +17,7 @@ from channels.slack.channel import Ports, Slack
 from channels.slack.http import PATH
 from channels.slack.settings import SlackSettings
 from storage.blobs import FileBlobs
+from storage.store.people import SqlRoster
 from storage.store.sql import SqlStore, open_store
 from tests.channels.listener import Listener
 from tests.servers.slack.server import FakeSlack, running
@@ -128,6 +130,7 @@ def _ports(chat: Chat, store: SqlStore, folder: Path, problems: Problems) -> Por
         chat=chat,
         rows=store,
         blobs=FileBlobs(folder / "blobs"),
+        people=People((), SqlRoster(store.database)),
         clock=store.clock,
         report=problems.report,
         max_file_bytes=MAX_FILE_BYTES,
