@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from agent.domain import OPERATOR, Address, Member, Role
 from agent.errors import BadInput, Conflict, NotFound
+from agent.platform_ids import SlackMember, TelegramUser
 from agent.policy import PolicySettings
 from agent.ports.people import Link, Person, Roster
 from agent.zones import Zone
@@ -60,9 +61,9 @@ def home_of(member: Member) -> Address:
 
 
 class PersonSettings(BaseModel):
-    """One of `people`. Everybody is a member; `roles` says what else. `budget_day_usd` replaces
-    `agent.budget.member_day_usd`, `timezone` replaces `bot.timezone`, `policy` only tightens. `slack` is the id there,
-    U… or W…."""
+    """One of `people`. Everybody is a member; `roles` says what else. `slack` and `telegram` are their ids there.
+    `budget_day_usd` replaces `agent.budget.member_day_usd`, `timezone` replaces `bot.timezone`, `policy` only tightens.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -71,12 +72,14 @@ class PersonSettings(BaseModel):
     timezone: Zone | None = None
     budget_day_usd: Annotated[Decimal, Field(gt=0)] | None = None
     policy: PolicySettings = PolicySettings()
-    slack: Annotated[str, Field(pattern=r"^[UW][A-Z0-9]{2,30}$")] | None = None
+    slack: SlackMember | None = None
+    telegram: TelegramUser | None = None
 
     @property
     def identities(self) -> frozenset[str]:
-        """The person's ids on channels; a channel whose ids stand in the configuration adds its key here."""
-        return frozenset({f"slack:{self.slack}"} if self.slack else ())
+        """The person's ids on channels."""
+        ids = {"slack": self.slack, "telegram": self.telegram}
+        return frozenset(f"{channel}:{one}" for channel, one in ids.items() if one is not None)
 
 
 class People:
@@ -111,10 +114,6 @@ class People:
         if self.configured(name):
             raise Conflict(f"There is somebody named {name} in config.yaml; take another name.", code="person_exists")
         return name
-
-    def policy(self, name: str) -> PolicySettings:
-        """What the configuration tightens for a person; empty for everybody else."""
-        return self._settings[name].policy if name in self._settings else PolicySettings()
 
     async def member(self, name: str) -> Member:
         """One person, by the exact name; NotFound."""

@@ -7,21 +7,21 @@ import shlex
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 
 import structlog
 
-from agent.chat import PlatformChat
 from agent.domain import Hook
 from agent.errors import ChannelError
 from agent.outbox import Outbox
 from agent.ports.channels import Channel
 from agent.ports.clock import Clock
+from agent.ports.platform import Platform
 from agent.worker import Worker
 from bot.api import access
-from bot.api.desk import chat_desk
+from bot.api.policy import survey
 from bot.api.routes import Api
 from bot.api.stream import Streams
+from bot.chat import Make, platform
 from bot.config import Config
 from bot.engine import running
 from bot.entrance.door import Door
@@ -38,9 +38,6 @@ from storage.runner_lock import RunnerLock
 from storage.schema import HEAD
 
 log = structlog.get_logger()
-
-Report = Callable[[str, str | None], None]
-"""Told which channel has a problem and which, None: none (any more)."""
 
 SHORT_GRACE_SECONDS = 1.0
 """For a command that ran tasks only because no server did: whoever waits for the prompt does not wait for them."""
@@ -67,17 +64,19 @@ class App:
 
 
 @asynccontextmanager
-async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[App]:
-    """Run everything until the block ends, then drain; ConfigError when something cannot start."""
+async def started(config: Config, clock: Clock | None = None, *chats: Make) -> AsyncIterator[App]:
+    """Run everything until the block ends, then drain; ConfigError when something cannot start. `chats` are chat
+    platforms beside those of the configuration."""
     async with connected(config, clock) as services:
         health = Health(listings=services.store)
-        channels = _channels(services, health.report)
+        channels = _channels(services, health, chats)
         streams = Streams()
         api, pages = Api(services, streams), _pages(services, streams)
         door = Door(services, _guarded(services, api, pages))
         around = [pages.middleware()] if pages else []
         server = Server(health, channels.values(), max_body=config.bot.http.max_body, door=door, around=around)
         with _only_runner(services):
+            await _warn(services)
             port = await server.start(config.bot.http.host, config.bot.http.port)
             try:
                 await _start(channels, health)
@@ -135,7 +134,7 @@ async def _work_when_free(services: Services, lock: RunnerLock, taken_over: Call
 
 @asynccontextmanager
 async def _at_work(services: Services, lock: RunnerLock) -> AsyncIterator[None]:
-    channels = _channels(services, lambda _channel, _problem: None)
+    channels = _channels(services, Health(listings=services.store))
     try:
         async with running(services, channels, grace_seconds=SHORT_GRACE_SECONDS):
             yield
@@ -163,8 +162,15 @@ def _only_runner(services: Services) -> Iterator[None]:
         lock.release()
 
 
-def _channels(services: Services, report: Report) -> dict[str, Channel]:
-    """Every channel that is enabled; a new one is a new entry here. `report` hears how they are."""
+async def _warn(services: Services) -> None:
+    """Tell of what the policies probably do not mean."""
+    for hole in (await survey(services)).holes():
+        log.warning("policy_hole_found", hole=hole.text)
+
+
+def _channels(services: Services, health: Health, chats: Sequence[Make] = ()) -> dict[str, Channel]:
+    """Every channel that is enabled; a new one is a new entry here. The library of a chat platform is imported only
+    when it is enabled."""
     settings = services.config.channels
     store, clock = services.store, services.clock
     outcomes = Outcomes(store, services.config.bot.http.public_url)
@@ -174,36 +180,23 @@ def _channels(services: Services, report: Report) -> dict[str, Channel]:
         channels.append(Console())
     if settings.webhook.enabled:
         channels.append(Webhook(services.inbox, store, outcomes, store.doorbell, services.blobs, clock))
+    given = platform(services, health.report)
     if settings.slack.enabled:
-        channels.append(_slack(services, report))
+        channels.append(_slack(services, given))
+    channels += [make(given) for make in chats]
     return {channel.name: channel for channel in channels}
 
 
-def _slack(services: Services, report: Report) -> Channel:
-    from channels.slack.channel import Ports, Slack  # noqa: PLC0415 - its libraries take time and memory
+def _slack(services: Services, platform: Platform) -> Channel:
+    from channels.slack.channel import Slack  # noqa: PLC0415 - only when it is enabled
 
-    ports = Ports(
-        chat=_chat(services),
+    config = services.config
+    return Slack(
+        config.channels.slack,
+        platform,
         rows=services.store,
-        blobs=services.blobs,
         people=services.people,
-        clock=services.clock,
-        report=partial(report, Slack.name),
-        max_file_bytes=services.config.bot.http.max_upload,
-    )
-    return Slack(services.config.channels.slack, ports)
-
-
-def _chat(services: Services) -> PlatformChat:
-    """What chat platforms hand their events to."""
-    return PlatformChat(
-        reception=services.reception,
-        store=services.store,
-        people=services.people,
-        pairing=services.pairing,
-        desks=partial(chat_desk, services),
-        clock=services.clock,
-        allow={"slack": frozenset(services.config.channels.slack.allow)},
+        max_file_bytes=config.bot.http.max_upload,
     )
 
 
@@ -223,8 +216,7 @@ async def _start(channels: Mapping[str, Channel], health: Health) -> None:
         try:
             await channel.start()
         except ChannelError as error:
-            log.error("channel_not_started", channel=name, reason=str(error))  # noqa: TRY400 - the reason says it all
-            health.down[name] = str(error)
+            health.report(name, str(error))
 
 
 async def _greeting(services: Services, url: str) -> list[str]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import structlog
 
 from agent.domain import Address
 from agent.errors import ChannelError
-from agent.ports.channels import Chat, Feature, Outgoing, Shown
-from agent.ports.clock import Clock
-from agent.ports.files import Blobs
+from agent.ports.channels import Feature, Outgoing, Shown
+from agent.ports.platform import Platform
 from channels.slack.calls import Calls
-from channels.slack.condition import Condition, Report
+from channels.slack.condition import Condition
 from channels.slack.directory import Directory
 from channels.slack.downloads import Downloads
 from channels.slack.http import Requests
@@ -28,20 +27,6 @@ from channels.slack.sockets import Sockets
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ports:
-    """What the channel is given. `report` is told in a sentence when something is wrong, None when nothing is;
-    `max_file_bytes` is how large a file may be that somebody sends."""
-
-    chat: Chat
-    rows: Rows
-    blobs: Blobs
-    people: Members
-    clock: Clock
-    report: Report
-    max_file_bytes: int
-
-
 class Slack:
     """Implements the port Channel. It can send without having been started."""
 
@@ -50,22 +35,23 @@ class Slack:
         {"buttons", "forms", "threads", "uploads", "edits", "streaming", "rich_text"}
     )
 
-    def __init__(self, settings: SlackSettings, ports: Ports) -> None:
+    def __init__(
+        self, settings: SlackSettings, platform: Platform, *, rows: Rows, people: Members, max_file_bytes: int
+    ) -> None:
+        clock = platform.clock
         self._settings = settings
-        self._calls = Calls(settings, Condition(ports.report), ports.clock)
+        self._calls = Calls(settings, Condition(partial(platform.report, self.name)), clock)
         self._directory = Directory(self._calls)
-        self._intake = Intake(settings, ports.chat, ports.rows, self._directory, self._calls, ports.clock)
-        self._sender = Sender(self._calls, self._directory, ports.rows, ports.blobs, ports.people, ports.clock)
-        self._downloads = Downloads(self._calls, ports.max_file_bytes)
-        self._sockets = Sockets(self._calls, settings.app_token.get_secret_value(), self._intake.take, ports.clock)
-        self._requests = Requests(settings.signing_secret.get_secret_value(), self._intake.take, ports.clock)
-        self._clock = ports.clock
+        self._intake = Intake(settings, platform.chat, rows, self._directory, self._calls, clock)
+        self._sender = Sender(self._calls, self._directory, rows, platform.blobs, people, clock)
+        self._downloads = Downloads(self._calls, max_file_bytes)
+        self._sockets = Sockets(self._calls, settings.app_token.get_secret_value(), self._intake.take, clock)
+        self._requests = Requests(settings.signing_secret.get_secret_value(), self._intake.take, clock)
+        self._clock = clock
         self._receiving: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Begin to receive; what is wrong with that is reported, and tried again."""
-        if "*" in self._settings.allow:
-            log.warning("slack_admits_everybody", remedy="name people and conversations in channels.slack.allow")
         self._receiving = asyncio.create_task(self._receive(), name="slack")
         self._receiving.add_done_callback(self._ended)
 

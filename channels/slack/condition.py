@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import structlog
-
-log = structlog.get_logger()
-
 Report = Callable[[str | None], None]
 """Told in a sentence what is wrong, None: nothing is (any more)."""
 
 
 class Condition:
-    """Problems by what they are about; each is logged and reported once, when it comes and when it goes."""
+    """Problems by what they are about; told when one comes and when one goes."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -21,16 +17,13 @@ class Condition:
 
     def is_bad(self, about: str, problem: str) -> None:
         """Something does not work."""
-        if self._problems.get(about) == problem:
-            return
-        log.error("slack_problem", about=about, problem=problem)
-        self._problems[about] = problem
-        self._tell()
+        if self._problems.get(about) != problem:
+            self._problems[about] = problem
+            self._tell()
 
     def is_good(self, about: str) -> None:
         """It works (again)."""
         if self._problems.pop(about, None) is not None:
-            log.info("slack_problem_gone", about=about)
             self._tell()
 
     def _tell(self) -> None:

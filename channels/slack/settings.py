@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, model_validator
 
-Groups = Literal["mention", "thread", "all"]
-SlackId = Annotated[str, Field(pattern=r"^(?:\*|[A-Z][A-Z0-9]{2,30})$")]
-"""Of a person (U, W), a conversation (C, G, D), a company (T), another app's bot (B); or `*`."""
+from channels.admission import ChatSettings
+
 API_URL = "https://slack.com/api/"
 
 
-class SlackSettings(BaseModel):
+class SlackSettings(ChatSettings):
     """`mode` socket connects to Slack and needs `app_token`; http is called by Slack at `/channels/slack/events` and
     needs `signing_secret`.
 
@@ -21,16 +20,12 @@ class SlackSettings(BaseModel):
     channels: what is addressed to the bot, also the further messages of threads it takes part in, or all.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    enabled: bool = False
     bot_token: SecretStr = SecretStr("")
     app_token: SecretStr = SecretStr("")
     signing_secret: SecretStr = SecretStr("")
     mode: Literal["socket", "http"] = "socket"
     base_url: Annotated[str, Field(pattern=r"^https?://[^\s?#]+$")] = API_URL
-    allow: tuple[SlackId, ...] = ()
-    groups: Groups = "mention"
+    groups: Literal["mention", "thread", "all"] = "mention"
 
     @model_validator(mode="after")
     def _has_what_its_mode_needs(self) -> Self:

@@ -12,23 +12,12 @@ from pydantic import ValidationError
 from agent.domain import OPERATOR, Address
 from agent.errors import BadInput, Conflict, NotFound
 from agent.people import PersonSettings, direct_address, is_identity
-from agent.policy import PolicySettings
 from agent.ports.access import NewAudit
 from tests.agent.rows_of_people import Rows, described, opened
 from tests.clock import START
 
 ANN = PersonSettings(name="Ann", roles=("approver",), timezone="Europe/Berlin", budget_day_usd=Decimal(20))
 REMOVED = NewAudit(at=START, who="operator", what="person_removed")
-
-
-class OnSlack(PersonSettings):
-    """A person as the configuration has them once a channel has added its key."""
-
-    slack: str
-
-    @property
-    def identities(self) -> frozenset[str]:
-        return frozenset({f"slack:{self.slack}"})
 
 
 @pytest.fixture
@@ -67,14 +56,6 @@ async def test_a_cap_of_ones_own(rows: Rows) -> None:
     await rows.add("Cem")
     caps = [await people.budget_day_usd(name) for name in ("Ann", "Cem", "operator", "webhook:x")]
     assert caps == [Decimal(20), None, None, None]
-
-
-async def test_what_is_tightened_for_a_person(rows: Rows) -> None:
-    """Stands in the configuration; nobody else has any."""
-    strict = PolicySettings.model_validate({"execute": "deny"})
-    people = rows.people(PersonSettings(name="Ann", policy=strict))
-    assert people.policy("Ann") == strict
-    assert people.policy("Bob") == people.policy("operator") == PolicySettings()
 
 
 async def test_an_unknown_person_is_not_found(rows: Rows) -> None:
@@ -131,7 +112,7 @@ async def test_the_configuration_wins(rows: Rows) -> None:
     await rows.add("ANN", "admin")
     await rows.add("Cem", "admin")
     await rows.link("Cem", "slack:U1")
-    people = rows.people(OnSlack(name="Ann", slack="U1"))
+    people = rows.people(PersonSettings(name="Ann", slack="U1"))
     assert [described(member) for member in await people.all()][1:] == [
         ("Ann", ["member"], ["slack:U1"]),
         ("Cem", ["admin", "member"], []),

@@ -14,9 +14,10 @@ from agent.domain import COLLECTED, Address, Delivery, Task
 from agent.errors import ChannelError, NotFound
 from agent.people import People
 from agent.ports.channels import Channel, Feature, Outgoing, Shown
+from agent.ports.platform import Platform
 from channels.callback import Callback
 from channels.console import Console
-from channels.slack.channel import Ports, Slack
+from channels.slack.channel import Slack
 from channels.slack.settings import SlackSettings
 from channels.webhook import Webhook
 from storage.store.people import SqlRoster
@@ -57,16 +58,16 @@ def slack(site: Site) -> Channel:
             "base_url": "http://127.0.0.1:9/api/",
         }
     )
-    ports = Ports(
+    platform = Platform(
         chat=Listener(),
-        rows=site.store,
+        deliveries=site.store,
+        leases=site.store,
         blobs=site.blobs,
-        people=People((), SqlRoster(site.store.database)),
         clock=site.clock,
-        report=lambda _: None,
-        max_file_bytes=1,
+        report=lambda _channel, _problem: None,
     )
-    return Slack(settings, ports)
+    people = People((), SqlRoster(site.store.database))
+    return Slack(settings, platform, rows=site.store, people=people, max_file_bytes=1)
 
 
 CASES = [

@@ -11,9 +11,10 @@ from typing import Any
 
 from agent.people import People
 from agent.ports.channels import Channel, ChannelPress, Chat, Form, Receipt
+from agent.ports.platform import Platform
 from bot.clock import SystemClock
 from bot.server import Health, Server
-from channels.slack.channel import Ports, Slack
+from channels.slack.channel import Slack
 from channels.slack.http import PATH
 from channels.slack.settings import SlackSettings
 from storage.blobs import FileBlobs
@@ -98,7 +99,13 @@ async def rigged(folder: Path, chat: Chat, *, slack: FakeSlack | None = None, **
         return
     store = await open_store(folder / "signoff.sqlite3", clock=SystemClock())
     problems = Problems()
-    channel = Slack(_settings(slack, **settings), _ports(chat, store, folder, problems))
+    channel = Slack(
+        _settings(slack, **settings),
+        _platform(chat, store, folder, problems),
+        rows=store,
+        people=People((), SqlRoster(store.database)),
+        max_file_bytes=MAX_FILE_BYTES,
+    )
     ann, bob = slack.person("ann"), slack.person("bob")
     ops = slack.room("ops", ann, bob)
     rig = Rig(slack=slack, channel=channel, store=store, ann=ann, bob=bob, ops=ops, problems=problems)
@@ -125,15 +132,14 @@ def _settings(slack: FakeSlack, **settings: Any) -> SlackSettings:
     )
 
 
-def _ports(chat: Chat, store: SqlStore, folder: Path, problems: Problems) -> Ports:
-    return Ports(
+def _platform(chat: Chat, store: SqlStore, folder: Path, problems: Problems) -> Platform:
+    return Platform(
         chat=chat,
-        rows=store,
+        deliveries=store,
+        leases=store,
         blobs=FileBlobs(folder / "blobs"),
-        people=People((), SqlRoster(store.database)),
         clock=store.clock,
-        report=problems.report,
-        max_file_bytes=MAX_FILE_BYTES,
+        report=lambda _channel, problem: problems.report(problem),
     )
 
 
