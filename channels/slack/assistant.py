@@ -44,7 +44,10 @@ class Assistant:
     def is_unnamed(self, said: Said) -> bool:
         """Whether this is the first message in such a thread; asked once."""
         place = (said.channel, said.address.thread or "")
-        return self._unnamed.pop(place, said) is None
+        if place not in self._unnamed:
+            return False
+        del self._unnamed[place]
+        return True
 
     async def name(self, said: Said, text: str) -> None:
         """Call the thread what was asked in it; ChannelError."""

@@ -70,6 +70,7 @@ class Calls:
         self._token = settings.bot_token.get_secret_value()
         self._clock = clock
         self._session: aiohttp.ClientSession | None = None
+        self._closed = False
         self._free_at: dict[tuple[str, str], float] = {}
 
     @property
@@ -79,14 +80,17 @@ class Calls:
 
     @property
     def session(self) -> aiohttp.ClientSession:
-        """The pool, for what is no method: files, uploads, the socket."""
-        if self._session is None or self._session.closed:
+        """The pool, for what is no method: files, uploads, the socket. ChannelUnavailable once it is closed."""
+        if self._closed:
+            raise ChannelUnavailable("The connection to Slack is closed.")
+        if self._session is None:
             timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
             self._session = aiohttp.ClientSession(timeout=timeout, trust_env=True)
         return self._session
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Let go of the connections; nothing is called any more."""
+        self._closed = True
         if self._session is not None:
             await self._session.close()
 

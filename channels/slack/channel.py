@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 
@@ -14,24 +14,18 @@ from agent.errors import ChannelError
 from agent.ports.channels import Chat, Feature, Outgoing, Shown
 from agent.ports.clock import Clock
 from agent.ports.files import Blobs
-from agent.ports.listings import Listings
-from agent.ports.store import Store
 from channels.slack.calls import Calls
 from channels.slack.condition import Condition, Report
 from channels.slack.directory import Directory
 from channels.slack.downloads import Downloads
 from channels.slack.http import Requests
-from channels.slack.intake import Intake
+from channels.slack.intake import Intake, Rows
 from channels.slack.requester import Members
 from channels.slack.sending import Sender
 from channels.slack.settings import SlackSettings
 from channels.slack.sockets import Sockets
 
 log = structlog.get_logger()
-
-
-class Rows(Store, Listings, Protocol):
-    """What the channel reads and writes: which threads it takes part in, how far its deliveries are."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,6 +67,7 @@ class Slack:
         if "*" in self._settings.allow:
             log.warning("slack_admits_everybody", remedy="name people and conversations in channels.slack.allow")
         self._receiving = asyncio.create_task(self._receive(), name="slack")
+        self._receiving.add_done_callback(self._ended)
 
     async def stop(self) -> None:
         """Stop receiving, let what is under way end, hang up."""
@@ -103,6 +98,14 @@ class Slack:
     def routes(self) -> Sequence[Any]:
         """Where Slack calls, in the HTTP mode."""
         return self._requests.routes() if self._settings.mode == "http" else ()
+
+    def _ended(self, receiving: asyncio.Task[None]) -> None:
+        """It ends when it is told to, or by a mistake of ours, which somebody has to hear of."""
+        if not receiving.cancelled() and (error := receiving.exception()) is not None:
+            log.error("slack_receiving_failed_unexpectedly", exc_info=error)
+            self._calls.condition.is_bad(
+                "connection", "Receiving from Slack failed; the log says how. Restart Signoff."
+            )
 
     async def _receive(self) -> None:
         await self._known()

@@ -12,6 +12,8 @@ from channels.slack.events import Me
 
 REMEMBERED = 2_000
 """People and conversations; beyond that the oldest are asked for again."""
+MOST_LOOKUPS = 20
+"""For one message; who else is mentioned keeps their id."""
 LOOKUP_SECONDS = 1.0
 """An event is to be acknowledged within 3 s (docs.slack.dev/apis/events-api); names are not worth more of it."""
 
@@ -40,7 +42,7 @@ class Directory:
         wanted = list(dict.fromkeys(users))
         unknown = [user for user in wanted if user not in self._names]
         if unknown:
-            looking = [asyncio.ensure_future(self._look_up(user)) for user in unknown]
+            looking = [asyncio.ensure_future(self._look_up(user)) for user in unknown[:MOST_LOOKUPS]]
             _, late = await asyncio.wait(looking, timeout=LOOKUP_SECONDS)
             for one in late:
                 one.cancel()
@@ -61,7 +63,7 @@ class Directory:
 
     async def _look_up(self, user: str) -> None:
         try:
-            said = (await self._calls.call("users.info", user=user))["user"]
+            said = (await self._calls.call("users.info", user=user)).get("user") or {}
         except ChannelError:
             return
         profile = said.get("profile") or {}

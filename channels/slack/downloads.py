@@ -26,7 +26,7 @@ class Downloads:
     def __init__(self, calls: Calls, max_bytes: int) -> None:
         self._calls = calls
         self._max_bytes = max_bytes
-        self._own_host = urlsplit(calls.base_url).hostname or ""
+        self._api_host = urlsplit(calls.base_url).netloc
 
     async def fetch(self, file_id: str) -> bytes:
         """The bytes of a file. What an event tells of a file may be a stub without an address, so Slack is asked
@@ -46,7 +46,7 @@ class Downloads:
     async def _got(self, url: str, file: Json) -> bytes:
         timeout = aiohttp.ClientTimeout(total=FILE_SECONDS)
         for _ in range(REDIRECTS + 1):
-            if not self._is_slacks(url):
+            if not slacks(url, self._api_host):
                 raise DeliveryRefused("Slack sent the bot elsewhere for the file, which it does not follow.")
             async with self._calls.session.get(
                 url, headers=self._calls.authorization, allow_redirects=False, timeout=timeout
@@ -74,15 +74,17 @@ class Downloads:
             raise DeliveryRefused(_NO_PERMISSION)
         return bytes(content)
 
-    def _is_slacks(self, url: str) -> bool:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        if host == self._own_host:
-            return True
-        return parts.scheme == "https" and any(host == one or host.endswith(f".{one}") for one in SLACK_HOSTS)
-
     def _too_large(self) -> DeliveryRefused:
         return DeliveryRefused(f"It is larger than {self._max_bytes / 2**20:.0f} MiB.")
+
+
+def slacks(url: str, api_host: str) -> bool:
+    """Whether an address is one that may see the token: Slack's own over TLS, or on the host that the configuration
+    names for the API (`host:port`)."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    is_own = any(host == one or host.endswith(f".{one}") for one in SLACK_HOSTS)
+    return (is_own and parts.scheme == "https") or (parts.netloc == api_host and not is_own)
 
 
 def _is_login_page(content_type: str, content: bytes, file: Json) -> bool:

@@ -105,7 +105,7 @@ def said(payload: Json, me: Me, bots: Collection[str] = ()) -> Said | None:
         text=text(event, "text"),
         direct=direct,
         mentions=_names(event, me),
-        company=company(payload, event, me),
+        company=company(event, me),
         files=tuple(map(_file, records(event, "files"))),
         forwarded=tuple(
             text(one, "text") or text(one, "fallback") for one in records(event, "attachments") if one.get("is_share")
@@ -144,7 +144,8 @@ def opened(payload: Json) -> Opened | None:
 
 def key(payload: Json, channel: str, rest: str) -> str:
     """What an event is known by: an app may be in two workspaces, and a mention arrives twice under two event ids."""
-    return f"{CHANNEL}:{text(payload, 'api_app_id')}:{text(payload, 'team_id')}:{channel}:{rest}"
+    team = text(payload, "team_id") or text(record(payload, "team"), "id")
+    return f"{CHANNEL}:{text(payload, 'api_app_id')}:{team}:{channel}:{rest}"
 
 
 def address(user: str, channel: str, thread: str | None) -> Address:
@@ -157,11 +158,11 @@ def is_direct(channel: str) -> bool:
     return channel.startswith("D")
 
 
-def company(payload: Json, who: Json, me: Me) -> str | None:
-    """The company of whoever wrote or pressed, when it is not the bot's: in a shared channel there are others, too
-    (docs.slack.dev/apis/slack-connect)."""
+def company(who: Json, me: Me) -> str | None:
+    """The company of whoever wrote or pressed, when it is not the bot's: in a shared channel there are others, too,
+    of one of which the event itself may be (docs.slack.dev/apis/slack-connect)."""
     found = next((team for name in ("user_team", "source_team", "team", "team_id") if (team := text(who, name))), "")
-    return found if found and found not in {me.team, me.enterprise, text(payload, "team_id")} else None
+    return found if found and found not in {me.team, me.enterprise} else None
 
 
 def seconds(ts: str) -> float:

@@ -9,7 +9,6 @@ from typing import Protocol
 
 import structlog
 
-from agent.commands import WORDS
 from agent.domain import Address, AwaitedFile
 from agent.errors import ChannelError
 from agent.ports.channels import ChannelMessage, Chat
@@ -25,6 +24,7 @@ from channels.slack.incoming import mentioned, readable
 from channels.slack.presses import Presses
 from channels.slack.settings import SlackSettings
 from channels.slack.whispers import Whispers
+from channels.slack.words import as_word, is_word
 
 log = structlog.get_logger()
 
@@ -34,7 +34,7 @@ INVITE_ME = "I am not in this channel. Invite me with `/invite`, or write to me 
 
 
 class Rows(Store, Listings, Protocol):
-    """What is looked up of the rows."""
+    """What the channel reads and writes: which threads it takes part in, how far its deliveries are."""
 
 
 class Intake:
@@ -123,7 +123,7 @@ class Intake:
             dedup_key=said.key,
             address=said.address,
             identity=f"{CHANNEL}:{said.user}",
-            text=readable(written, names=names, bot=bot),
+            text=as_word(readable(written, names=names, bot=bot)),
             received_at=self._clock.now(),
             shown_name=names.get(said.user, ""),
             awaited_files=files,
@@ -168,11 +168,11 @@ class Intake:
                 dedup_key=events.key(payload, channel, f"command:{text(payload, 'trigger_id')}"),
                 address=events.address(user, channel, None),
                 identity=f"{CHANNEL}:{user}",
-                text=f"/{words}" if words.partition(" ")[0].lower() in WORDS else words,
+                text=f"/{words}" if is_word(words) else words,
                 received_at=self._clock.now(),
                 shown_name=names.get(user) or text(payload, "user_name"),
                 direct=events.is_direct(channel),
-                company=events.company(payload, {"team": text(payload, "team_id")}, me),
+                company=events.company(payload, me),
             )
         )
         if receipt.outcome == "task":

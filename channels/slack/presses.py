@@ -101,7 +101,7 @@ class Presses:
                 identity=f"{CHANNEL}:{text(user, 'id')}",
                 text="/stop",
                 received_at=self._clock.now(),
-                company=events.company(payload, user, me),
+                company=events.company(user, me),
             )
         )
 
@@ -116,7 +116,7 @@ class Presses:
             value=value,
             pressed_at=self._clock.now(),
             fields=fields or {},
-            company=events.company(payload, user, await self._directory.me()),
+            company=events.company(user, await self._directory.me()),
         )
 
     def _tell(self, user: str, place: Address, receipt: Receipt) -> None:

@@ -61,7 +61,7 @@ class Sockets:
             lived = asyncio.get_running_loop().time() - began
             failures = 0 if lived > STEADY_SECONDS and pause is None else failures + 1
             if pause is not None or failures > 1:
-                await self._clock.sleep(max(pause or 0, min(2.0 ** (failures - 1) / 2, LONGEST_PAUSE)))
+                await self._clock.sleep(max(pause or 0, min(2.0 ** min(failures - 2, 6), LONGEST_PAUSE)))
 
     async def close(self) -> None:
         """Let what is under way end, then hang up."""
@@ -121,7 +121,8 @@ class Sockets:
                 log.debug("slack_said_something_else", kind=kind)
 
     def _greeted(self, hello: Json) -> None:
-        self._calls.condition.is_good("connection")
+        for about in ("connection", "socket mode"):
+            self._calls.condition.is_good(about)
         others = hello.get("num_connections", 1) - len(self._links)
         log.info("slack_connected", connections=hello.get("num_connections"))
         if others > 0:
@@ -131,7 +132,7 @@ class Sockets:
     def _dismissed(self, link: _Link, reason: str) -> None:
         log.info("slack_connection_ends", reason=reason)
         if reason == "link_disabled":
-            self._calls.condition.is_bad("connection", "Socket Mode is turned off: turn it on in the app's settings.")
+            self._calls.condition.is_bad("socket mode", "Socket Mode is turned off: turn it on in the app's settings.")
         if reason != "warning":  # which comes some 10 s before
             link.leaving.set()
 

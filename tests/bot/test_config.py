@@ -180,3 +180,15 @@ def test_sizes_are_read_with_their_unit(tmp_path: Path) -> None:
     """KiB and MiB are powers of two."""
     assert load(tmp_path, "bot: {http: {max_body: 64KiB}}").bot.http.max_body == 65_536
     assert load(tmp_path, "bot: {http: {max_body: 1000}}").bot.http.max_body == 1_000
+
+
+@pytest.mark.parametrize(("mode", "name"), [("socket", "APP"), ("http", "SECRET")])
+def test_slack_needs_the_secrets_of_its_mode_alone(tmp_path: Path, mode: str, name: str) -> None:
+    """SLA-05: the others may be named and missing; one that is needed is named when it is missing."""
+    tokens = 'bot_token: "${BOT}", app_token: "${APP}", signing_secret: "${SECRET}"'
+    text = f"channels: {{slack: {{enabled: true, mode: {mode}, {tokens}}}}}"
+    config = load(tmp_path, text, {"BOT": "xoxb-1", name: "secret"})
+    assert {"xoxb-1", "secret"} <= set(config.secrets())
+    assert f"{name} is not set" in refusal(tmp_path, text, {"BOT": "xoxb-1"})
+    off = text.replace("enabled: true", "enabled: false")
+    assert not load(tmp_path, off, {}).channels.slack.enabled

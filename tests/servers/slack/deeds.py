@@ -233,21 +233,25 @@ class Deeds:
 
     def event(self, event: Json, *, event_id: str | None = None, team: str | None = None, **outer: Any) -> None:
         """Bring any event to the app, in the background."""
+        payload = self.envelope(event)
+        payload |= {"event_id": event_id or payload["event_id"], "team_id": team or self.world.team, **outer}
+        self.bring_later(Delivery(kind="events_api", payload=payload))
+
+    def envelope(self, event: Json) -> Json:
+        """An event with what Slack wraps around it."""
         is_shared = bool((found := self.world.channels.get(str(event.get("channel")))) and found.is_shared)
-        payload: Json = {
+        return {
             "token": "verification",
-            "team_id": team or self.world.team,
+            "team_id": self.world.team,
             "api_app_id": self.world.app_id,
             "type": "event_callback",
-            "event_id": event_id or self.world.new_id("Ev"),
+            "event_id": self.world.new_id("Ev"),
             "event_time": int(self.world.now()),
             "authorizations": [{"team_id": self.world.team, "user_id": self.bot_user, "is_bot": True}],
             "is_ext_shared_channel": is_shared,
             "event": event,
             "context_team_id": self.world.team,
-            **outer,
         }
-        self.bring_later(Delivery(kind="events_api", payload=payload))
 
     def again(self, delivery: Delivery) -> None:
         """The same once more, as when a connection changes."""
