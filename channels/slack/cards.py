@@ -60,6 +60,7 @@ def full_copy(card: Card) -> tuple[str, str] | None:
     return _copy_name(card), f"{card.title}\n{card.request}\n\n{whole}\n"
 
 
+_SINGLE = "A single item, by its number: mention me, and write /approve {0} 3 or /deny {0} 3 reason."
 _IN_SLACK = "(Slack keeps what begins with / for itself: mention me before it.)"
 
 
@@ -83,7 +84,8 @@ def _head(card: Card, request: str) -> Iterator[Json]:
 
 def _foot(card: Card) -> Iterator[Json]:
     if card.open:
-        yield {"type": "context", "elements": [_plain(_cut(card.footer, WORDS))]}
+        words = [card.footer] if len(card.items) <= MOST_ROWS else [card.footer, _SINGLE.format(card.approval_id)]
+        yield {"type": "context", "elements": [_plain(_cut(one, WORDS)) for one in words]}
     else:
         yield _rich(_section(_cut(card.footer, WORDS), bold=True))
     yield from _buttons(card.buttons)

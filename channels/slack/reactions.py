@@ -11,6 +11,7 @@ from agent.domain import Task, TaskStatus
 from agent.errors import ChannelError
 from channels.slack.calls import Calls
 from channels.slack.directory import Directory
+from channels.slack.events import CHANNEL
 from channels.slack.messages import Sent
 
 log = structlog.get_logger()
@@ -40,7 +41,7 @@ class Reactions:
 
     def show(self, task: Task) -> None:
         """Say on the request how far its task is; nothing when nobody asked for it in Slack."""
-        asked = next((to for to in task.reply_to if to.channel == "slack"), None)
+        asked = next((to for to in task.reply_to if to.channel == CHANNEL), None)
         if task.message_id is None or asked is None:
             return
         request = Sent(channel=asked.conversation, ts=task.message_id)
@@ -70,11 +71,10 @@ class Reactions:
         """The old one goes first; after a restart nobody remembers which that was."""
         place = {"channel": await self._directory.channel(request.channel), "timestamp": request.ts}
         before = self._shown.pop(request, None)
-        outdated = [before] if before else [one for one in (SEEN, WAITING) if name != SEEN]
+        outdated = {before} if before else {SEEN, WAITING} if name != SEEN else set()
         await self._tried("reactions.add", name=name, **place)
-        for one in outdated:
-            if one != name:
-                await self._tried("reactions.remove", name=one, **place)
+        for one in outdated - {name}:
+            await self._tried("reactions.remove", name=one, **place)
         if name in {SEEN, WAITING}:
             self._shown[request] = name
 

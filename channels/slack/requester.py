@@ -6,8 +6,9 @@ from typing import Protocol
 
 from agent.domain import Member, Task
 from agent.errors import NotFound
+from channels.slack.events import CHANNEL
 
-_OURS = "slack:"
+_OURS = f"{CHANNEL}:"
 
 
 class Members(Protocol):

@@ -149,6 +149,13 @@ def test_any_number_of_items(count: int) -> None:
     assert len(made) <= 13
 
 
+def test_a_listed_item_is_decided_by_its_number() -> None:
+    """SLL-07: where there is no room for buttons of its own, the words for it are there."""
+    made = drawn(*(call(number) for number in range(1, 30)))
+    assert [buttons(message) for message in made] == [["Approve all (29)", "Deny all…", "Request changes…"]]
+    assert "/approve 7 3" in "".join(strings(list(made[-1].blocks)))
+
+
 @pytest.mark.parametrize("count", [1, 7, 25, 100])
 def test_verdicts_fit_the_messages_that_were_sent(count: int) -> None:
     """SLB-10: a settled card has as many messages as the open one, so that each is redrawn."""
