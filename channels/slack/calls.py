@@ -130,8 +130,8 @@ class Calls:
         return self._clock.now().timestamp()
 
     def _works(self, method: str) -> None:
-        self.condition.is_good("app token" if method == "apps.connections.open" else "bot token")
-        self.condition.is_good(f"scope of {method}")
+        self.condition.works("app token" if method == "apps.connections.open" else "bot token")
+        self.condition.works(f"scope of {method}")
 
     def _translated(self, error: SlackApiError, where: tuple[str, str]) -> ChannelError:
         """Slack's refusal as one of ours; Slack's own text may quote what was sent, so only its code is told."""
@@ -160,10 +160,10 @@ class Calls:
     def _token_refused(self, method: str, code: str) -> ChannelUnavailable:
         token = "app token" if method == "apps.connections.open" else "bot token"
         problem = f"Slack refuses the {token} ({code}): install the app again and put the new token into .env."
-        self.condition.is_bad(token, problem)
+        self.condition.fails(token, problem)
         return ChannelUnavailable(problem, retry_after=TOKEN_PAUSE)
 
     def _scope_missing(self, method: str, scope: str) -> SlackRefused:
         problem = f"The Slack app lacks the scope {scope} for {method}: add it and install the app again."
-        self.condition.is_bad(f"scope of {method}", problem)
+        self.condition.fails(f"scope of {method}", problem)
         return SlackRefused(problem, code="missing_scope")

@@ -89,9 +89,7 @@ class Slack:
         """It ends when it is told to, or by a mistake of ours, which somebody has to hear of."""
         if not receiving.cancelled() and (error := receiving.exception()) is not None:
             log.error("slack_receiving_failed_unexpectedly", exc_info=error)
-            self._calls.condition.is_bad(
-                "connection", "Receiving from Slack failed; the log says how. Restart Signoff."
-            )
+            self._calls.condition.fails("connection", "Receiving from Slack failed; the log says how. Restart Signoff.")
 
     async def _receive(self) -> None:
         await self._known()
@@ -105,10 +103,10 @@ class Slack:
             try:
                 me = await self._directory.me()
             except ChannelError as error:
-                self._calls.condition.is_bad("connection", str(error))
+                self._calls.condition.fails("connection", str(error))
                 pause = getattr(error, "retry_after", None) or min(pause * 2, 60.0)
                 await self._clock.sleep(pause)
             else:
-                self._calls.condition.is_good("connection")
+                self._calls.condition.works("connection")
                 log.info("slack_signed_in", team=me.team, bot=me.user)
                 return

@@ -15,13 +15,13 @@ class Condition:
         self._report = report
         self._problems: dict[str, str] = {}
 
-    def is_bad(self, about: str, problem: str) -> None:
+    def fails(self, about: str, problem: str) -> None:
         """Something does not work."""
         if self._problems.get(about) != problem:
             self._problems[about] = problem
             self._tell()
 
-    def is_good(self, about: str) -> None:
+    def works(self, about: str) -> None:
         """It works (again)."""
         if self._problems.pop(about, None) is not None:
             self._tell()

@@ -54,10 +54,10 @@ class Directory:
             return conversation
         if conversation not in self._directs:
             said = await self._calls.call("conversations.open", users=conversation)
-            self.is_direct(conversation, str(said["channel"]["id"]))
+            self.note_direct(conversation, str(said["channel"]["id"]))
         return self._directs[conversation]
 
-    def is_direct(self, user: str, channel: str) -> None:
+    def note_direct(self, user: str, channel: str) -> None:
         """Remember under which id a person and the bot talk alone."""
         _remember(self._directs, user, channel)
 

@@ -76,7 +76,7 @@ class Intake:
                     await self._message(payload)
             case "assistant_thread_started":
                 if opened := events.opened(payload):
-                    self._directory.is_direct(opened.user, opened.channel)
+                    self._directory.note_direct(opened.user, opened.channel)
                     self._whispers.later(self._assistant.greet(opened))
             case "tokens_revoked" | "app_uninstalled":
                 self._whispers.later(self._tried())
@@ -90,7 +90,7 @@ class Intake:
 
     async def _said(self, said: Said, bot: str) -> None:
         if said.direct:
-            self._directory.is_direct(said.user, said.channel)
+            self._directory.note_direct(said.user, said.channel)
         if not (said.direct or said.mentions or await self._overheard(said)):
             return
         message = await self._read(said, bot)

@@ -46,7 +46,7 @@ class Presses:
     async def _acted(self, payload: Json, action: Json) -> None:
         user, place = text(record(payload, "user"), "id"), _place(payload)
         if text(record(payload, "channel"), "id").startswith("D"):
-            self._directory.is_direct(user, text(record(payload, "channel"), "id"))
+            self._directory.note_direct(user, text(record(payload, "channel"), "id"))
         value = text(action, "value")
         match actions.kind(text(action, "action_id")):
             case actions.FORM:

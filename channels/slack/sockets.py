@@ -84,10 +84,10 @@ class Sockets:
                 url.replace("ws", "http", 1), heartbeat=HEARTBEAT_SECONDS, timeout=aiohttp.ClientWSTimeout(ws_close=1)
             )
         except (ChannelUnavailable, DeliveryRefused) as error:
-            self._calls.condition.is_bad("connection", str(error))
+            self._calls.condition.fails("connection", str(error))
             return getattr(error, "retry_after", None) or 0.0
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            self._calls.condition.is_bad("connection", f"Slack cannot be reached ({type(error).__name__}).")
+            self._calls.condition.fails("connection", f"Slack cannot be reached ({type(error).__name__}).")
             return 0.0
         link = _Link(socket=socket)
         self._links.add(link)
@@ -122,7 +122,7 @@ class Sockets:
 
     def _greeted(self, hello: Json) -> None:
         for about in ("connection", "socket mode"):
-            self._calls.condition.is_good(about)
+            self._calls.condition.works(about)
         others = hello.get("num_connections", 1) - len(self._links)
         log.info("slack_connected", connections=hello.get("num_connections"))
         if others > 0:
@@ -132,7 +132,7 @@ class Sockets:
     def _dismissed(self, link: _Link, reason: str) -> None:
         log.info("slack_connection_ends", reason=reason)
         if reason == "link_disabled":
-            self._calls.condition.is_bad("socket mode", "Socket Mode is turned off: turn it on in the app's settings.")
+            self._calls.condition.fails("socket mode", "Socket Mode is turned off: turn it on in the app's settings.")
         if reason != "warning":  # which comes some 10 s before
             link.leaving.set()
 

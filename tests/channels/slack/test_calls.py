@@ -166,7 +166,7 @@ async def test_people_are_written_to_where_they_talk_alone(line: Line) -> None:
     """Asked for once, or known from what they wrote; a channel is what it is."""
     directory = Directory(line.calls)
     ann, bob = line.slack.person("ann"), line.slack.person("bob", grid=True)
-    directory.is_direct(bob, "D0BOB")
+    directory.note_direct(bob, "D0BOB")
     assert [await directory.channel(one) for one in (ann, ann, bob, "C1")] == [
         *[line.slack.direct(ann)] * 2,
         "D0BOB",
