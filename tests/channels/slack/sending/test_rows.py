@@ -12,8 +12,9 @@ from pydantic import SecretStr
 from agent.domain import Address
 from agent.outbox import Outbox
 from agent.people import People
+from agent.ports.platform import Platform
 from agent.ports.store import NewDelivery
-from channels.slack.channel import Ports, Slack
+from channels.slack.channel import Slack
 from channels.slack.settings import SlackSettings
 from storage.store.people import SqlRoster
 from storage.store.sql import SqlStore, open_store
@@ -34,11 +35,12 @@ async def rows(office: Office, tmp_path: Path) -> AsyncIterator[SqlStore]:
 async def flushed(office: Office, rows: SqlStore) -> None:
     """A process sends what is due, and ends."""
     people = People((), SqlRoster(rows.database))
-    ports = Ports(
-        chat=Listener(), rows=rows, blobs=office.blobs, people=people, clock=office.clock, report=lambda _: None,
-        max_file_bytes=1_000,
+    platform = Platform(
+        chat=Listener(), deliveries=rows, leases=rows, blobs=office.blobs, clock=office.clock,
+        report=lambda _channel, _problem: None,
     )  # fmt: skip
-    slack = Slack(SlackSettings(bot_token=SecretStr(office.slack.bot_token), base_url=office.slack.api_url), ports)
+    settings = SlackSettings(bot_token=SecretStr(office.slack.bot_token), base_url=office.slack.api_url)
+    slack = Slack(settings, platform, rows=rows, people=people, max_file_bytes=1_000)
     await Outbox(rows, {"slack": slack}, people, office.clock).flush()
     await slack.stop()
 
