@@ -163,8 +163,7 @@ async def _warn(services: Services) -> None:
 
 
 def _channels(services: Services, health: Health, chats: Sequence[Make] = ()) -> dict[str, Channel]:
-    """Every channel that is enabled; a new one is a new entry here. One with a vendor's SDK is imported in its entry,
-    so that a start without it does not wait for it."""
+    """Every channel that is enabled; a new one is a new entry here, a chat platform one in `bot/chat.py`."""
     settings = services.config.channels
     store, clock = services.store, services.clock
     outcomes = Outcomes(store, services.config.bot.http.public_url)
@@ -174,10 +173,11 @@ def _channels(services: Services, health: Health, chats: Sequence[Make] = ()) ->
         channels.append(Console())
     if settings.webhook.enabled:
         channels.append(Webhook(services.inbox, store, outcomes, store.doorbell, services.blobs, clock))
-    if chats:
-        from bot.chat import platform  # noqa: PLC0415 - with the models of `/v1`, which an ordinary start does not need
+    if chats or settings.chats():
+        from bot.chat import enabled, platform  # noqa: PLC0415 - with the models of `/v1`, which other starts do not need
 
-        channels += [make(platform(services, health.report)) for make in chats]
+        given = platform(services, health.report)
+        channels += [make(given) for make in (*enabled(services), *chats)]
     return {channel.name: channel for channel in channels}
 
 

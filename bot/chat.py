@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from agent.chat import PlatformChat
-from agent.ports.platform import Platform
+from agent.ports.channels import Channel
+from agent.ports.platform import Make, Platform
 from bot.api.chat_desk import chat_desk
 from bot.services import Services
 
@@ -34,4 +35,23 @@ def platform_chat(services: Services) -> PlatformChat:
         desks=partial(chat_desk, services),
         clock=services.clock,
         allow={name: frozenset(chat.allow) for name, chat in services.config.channels.chats().items()},
+    )
+
+
+def enabled(services: Services) -> Iterator[Make]:
+    """Those of the configuration; the library of each is imported only here."""
+    if services.config.channels.slack.enabled:
+        yield partial(_slack, services)
+
+
+def _slack(services: Services, given: Platform) -> Channel:
+    from channels.slack.channel import Slack  # noqa: PLC0415
+
+    config = services.config
+    return Slack(
+        config.channels.slack,
+        given,
+        rows=services.store,
+        people=services.people,
+        max_file_bytes=config.bot.http.max_upload,
     )

@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict
 
 from agent.platform_ids import PlatformId
 
-Groups = Literal["mention", "reply", "all"]
-"""What is heard where others read, too: messages that name us; also replies to what we said; everything."""
+Groups = Literal["mention", "reply", "thread", "all"]
+"""What is heard where others read, too: messages that name us; also replies to what we said (Telegram), or further
+messages of a thread we take part in (Slack); everything."""
 
 
 class ChatSettings(BaseModel):

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 import pytest
 
-from agent.domain import Address
 from agent.ports.channels import Chat
 from tests.channels.listener import Listener
+from tests.channels.slack.rig import rigged
 from tests.servers.lines import Lines, Wire, wired
+from tests.servers.slack.deliveries import Delivery
+from tests.servers.slack.server import FakeSlack
 
 
 class Platform(Protocol):
@@ -50,7 +54,28 @@ async def lines(chat: Chat) -> AsyncIterator[Platform]:
     await channel.stop()
 
 
-CASES = [Case("lines", lines)]
+@dataclass(frozen=True)
+class SlackPlatform:
+    """A fake Slack, whose patience is short."""
+
+    slack: FakeSlack
+
+    async def say(self, who: str, text: str, *, room: str | None = None, key: str) -> bool:
+        event = {"type": "message", "user": who, "ts": f"{key}.0", "channel": room or "D1"}
+        delivery = Delivery(kind="events_api", payload=self.slack.envelope({**event, "text": f"<@U0BOT> {text}"}))
+        await self.slack.sockets.bring(delivery)
+        return delivery.is_taken
+
+
+@asynccontextmanager
+async def slack(chat: Chat) -> AsyncIterator[Platform]:
+    with TemporaryDirectory() as folder:
+        async with rigged(Path(folder), chat) as rig:
+            rig.slack.sockets.redelivery_seconds = 0.2
+            yield SlackPlatform(rig.slack)
+
+
+CASES = [Case("lines", lines), Case("slack", slack)]
 every_chat = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
@@ -63,7 +88,7 @@ async def test_a_message_says_who_where_and_what(case: Case) -> None:
         assert await platform.say("U1", "Hello again", key="2")
     company, alone = chat.heard
     assert (company.identity, company.text, company.direct) == (f"{case.name}:U1", "Hello", False)
-    assert company.address == Address(channel=case.name, conversation="C1")
+    assert (company.address.channel, company.address.conversation) == (case.name, "C1")
     assert (alone.identity, alone.text, alone.direct) == (f"{case.name}:U1", "Hello again", True)
 
 

