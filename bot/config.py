@@ -219,7 +219,7 @@ class Config(Settings):
         values = [value for _, channel in self.channels for _, value in channel]
         keys += [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
         password = urlsplit(self.storage.url or "").password
-        return [*keys, *self.channels.slack.secrets(), *([password] if password else [])]
+        return [key for key in (*keys, password) if key]
 
 
 def load_config(path: Path, environ: MutableMapping[str, str] = os.environ) -> Config:
