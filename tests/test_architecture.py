@@ -28,6 +28,7 @@ HOME = {
     "rich": "bot/cli",
     "sqlalchemy": "storage/",
     "sqlite3": "storage/",
+    "telegram": "channels/telegram/",
     "typer": "bot/cli",
     "uvloop": "bot/",
 }
