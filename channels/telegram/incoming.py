@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from channels.telegram.text import MESSAGE_UNITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,13 +34,14 @@ class Said:
     """`text`: without the mention of the bot, links and code spelled out. `mentioned`: the bot was named by an entity.
 
     `command` is the word of a command at the beginning, without slash and bot name; `for_another`: it names another
-    bot.
+    bot. `units`: how long it was as it came, in UTF-16 units.
     """
 
     text: str
     mentioned: bool = False
     command: str | None = None
     for_another: bool = False
+    units: int = field(default=0, compare=False)
 
 
 def said(text: str, marks: Sequence[Mark], me: Me) -> Said:
@@ -63,7 +66,30 @@ def said(text: str, marks: Sequence[Mark], me: Me) -> Said:
         elif (spelled := _spelled_out(mark, covered)) is not None:
             edits.append(_Edit(mark.offset, mark.length, spelled))
     plain = _edited(encoded, edits)
-    return Said(text=plain, mentioned=mentioned, command=command, for_another=for_another)
+    size = len(encoded) // 2
+    return Said(text=plain, mentioned=mentioned, command=command, for_another=for_another, units=size)
+
+
+def goes_on(piece: Said) -> bool:
+    """Whether an app may have cut a longer text here and sent the rest right behind it.
+
+    Apps cut at 4096 UTF-16 units, or at a space or an emoji shortly before.
+    """
+    return piece.units > MESSAGE_UNITS - 96
+
+
+def joined(pieces: Sequence[Said]) -> str:
+    """The text that an app had cut; what was full to the last unit or emoji was cut inside a line."""
+    ends = ("" if piece.units >= MESSAGE_UNITS - 1 else "\n" for piece in pieces)
+    return "".join(piece.text + end for piece, end in zip(pieces, ends, strict=True)).rstrip()
+
+
+def album_text(captions: Sequence[str]) -> str:
+    """The captions of an album's files; more than one are numbered by the file they stand under."""
+    written = [(number, text) for number, text in enumerate(captions, 1) if text]
+    if len(written) == 1:
+        return written[0][1]
+    return "\n".join(f"{number}. {text}" for number, text in written)
 
 
 @dataclass(frozen=True, slots=True)

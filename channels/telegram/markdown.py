@@ -14,8 +14,8 @@ from channels.telegram.grid import grid, lost_cells
 from channels.telegram.text import Kind, Rendered, sound
 from channels.telegram.writer import BULLET, Writer
 
-MARKDOWN_CHARACTERS = 100_000
-"""A longer answer is shown as it is: laying it out would hold up everybody, and it has 25 messages already."""
+MARKDOWN_CHARACTERS = 50_000
+"""A longer answer is shown as it is: laying it out could hold up everybody, and it has 13 messages already."""
 _STYLES: dict[str, Kind] = {"strong": "bold", "em": "italic", "s": "strikethrough"}
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _BOX = re.compile(r"\[([ xX])\](?: |$)")

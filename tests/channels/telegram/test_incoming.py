@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.telegram.incoming import Mark, Me, Said, said
+from channels.telegram.incoming import Mark, Me, Said, album_text, goes_on, joined, said
 
 OPS = Me(user_id=7, username="Ops_bot")
 
@@ -79,6 +79,25 @@ def mark(kind: str, offset: int, length: int, url: str | None = None, language: 
 def test_said(text: str, marks: list[Mark], expected: Said) -> None:
     """TGG-10, TGG-11, TGG-12: commands and mentions by entity, counted in UTF-16, names without case."""
     assert said(text, marks, OPS) == expected
+
+
+def test_a_paste_that_the_app_cut_is_one_text() -> None:
+    """TGL-12: the first of two messages is full at 4096 UTF-16 units with fewer characters, and goes on in the next."""
+    text = "🙂" * 2047 + "a" + "b" * 100
+    first, rest = said(text[:2048], [], OPS), said(text[2048:], [], OPS)
+    assert [len(piece.text) < 4000 for piece in (first, rest)] == [True, True]
+    assert [goes_on(piece) for piece in (first, rest)] == [True, False]
+    assert joined([first, rest]) == text
+    assert joined([said("a" * 4010, [], OPS), said("next line", [], OPS)]) == "a" * 4010 + "\nnext line"
+
+
+@pytest.mark.parametrize(
+    ("captions", "text"),
+    [(["", "only", ""], "only"), (["first", "", "third"], "1. first\n3. third"), (["", ""], "")],
+)
+def test_the_captions_of_an_album_are_kept(captions: list[str], text: str) -> None:
+    """TGF-09: all of them, each with the number of its file."""
+    assert album_text(captions) == text
 
 
 MARKS = st.builds(

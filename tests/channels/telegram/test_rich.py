@@ -19,8 +19,10 @@ from tests.servers.telegram.rich import RichRefused, read_html
         ("3. a\n   1. b", '<ol start="3"><li>a<ol><li>b</li></ol></li></ol>'),
         (
             "|a|b|\n|--|:-:|\n|<i>|1<br>2|",
-            '<table bordered striped><tr><th>a</th><th align="center">b</th></tr>'
-            '<tr><td>&lt;i&gt;</td><td align="center">1<br>2</td></tr></table>',
+            (
+                '<table bordered striped><tr><th>a</th><th align="center">b</th></tr>'
+                '<tr><td>&lt;i&gt;</td><td align="center">1<br>2</td></tr></table>'
+            ),
         ),
         ("# a\n```py\nx < 1\n```\n---\n> q", None),
     ],

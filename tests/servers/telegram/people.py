@@ -11,7 +11,7 @@ from typing import Any, Literal
 from tests.servers.telegram import limits
 from tests.servers.telegram.account import FIRST_SUPERGROUP, Account, Query
 from tests.servers.telegram.asking import member
-from tests.servers.telegram.formats import Entity, cut, detected, units
+from tests.servers.telegram.formats import Entity, detected
 from tests.servers.telegram.schema import schema
 from tests.servers.telegram.world import (
     ANONYMOUS_ADMIN_ID,
@@ -110,8 +110,12 @@ class People:
         return self._arrives(message)
 
     def pastes(self, user: User, chat: Chat, text: str) -> list[Message]:
-        """Write more than a message holds: the app cuts it at 4096 UTF-16 units."""
-        pieces = [cut(text, start, limits.TEXT_UNITS) for start in range(0, units(text), limits.TEXT_UNITS)]
+        """Write more than a message holds: the app cuts it at 4096 UTF-16 units, not inside an emoji."""
+        pieces = []
+        while text:
+            encoded = text.encode("utf-16-le")[: 2 * limits.TEXT_UNITS]
+            pieces.append(encoded.decode("utf-16-le", "ignore"))
+            text = text[len(pieces[-1]) :]
         return [self.says(user, chat, piece) for piece in pieces]
 
     def sends(self, user: User, chat: Chat, *files: Sent, topic: Topic | None = None) -> list[Message]:

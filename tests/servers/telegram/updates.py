@@ -29,6 +29,7 @@ class Updates:
         self._allowed: Collection[str] = limits.UPDATE_KINDS
         self._next_id = FIRST_UPDATE
         self._arrived = asyncio.Event()
+        self._taken = asyncio.Event()
         self._poll: asyncio.Future[None] | None = None
         self._push: asyncio.Task[None] | None = None
 
@@ -87,6 +88,13 @@ class Updates:
             await asyncio.wait(waited, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             arrived.cancel()
 
+    async def delivered(self, seconds: float = 10) -> None:
+        """Wait until the webhook has taken all there is."""
+        async with asyncio.timeout(seconds):
+            while self.pending:
+                self._taken.clear()
+                await self._taken.wait()
+
     async def set_webhook(self, url: str, secret: str) -> None:
         """Begin to push; an empty URL ends it."""
         await self.close()
@@ -117,6 +125,7 @@ class Updates:
                 self.pushes.append((update["update_id"], status))
                 if 200 <= status < 300:
                     self.pending.remove(update)
+                    self._taken.set()
                 else:
                     self.last_error = f"Wrong response from the webhook: {status}"
                     await asyncio.sleep(RETRY_SECONDS)
