@@ -110,6 +110,21 @@ async def test_a_press_is_answered_once_and_in_time(tg: FakeTelegram, client: Cl
         await tg.press(ann, card, "Deny")
 
 
+async def test_a_forced_reply_says_what_it_answers(tg: FakeTelegram, client: Client) -> None:
+    """The reply interface opens, and what is written there carries the question, also in privacy mode."""
+    ann = tg.user("Ann")
+    group = tg.group("Ops", ann)
+    ask = {"force_reply": True, "selective": True, "input_field_placeholder": "Why?"}
+    too_long = {**ask, "input_field_placeholder": "x" * 65}
+    assert "placeholder" in await client.refused("sendMessage", chat_id=group.chat_id, text="?", reply_markup=too_long)
+    await client.call("sendMessage", chat_id=group.chat_id, text="Why not?", reply_markup=ask)
+    [question] = tg.from_bot(group)
+    assert question.force_reply == ask
+    tg.says(ann, group, "too expensive", reply_to=question)
+    [update] = await client.call("getUpdates")
+    assert update["message"]["reply_to_message"]["message_id"] == question.message_id
+
+
 async def test_a_draft_is_stopped(tg: FakeTelegram, client: Client) -> None:
     """The stop button is there when the bot allowed it, and tells which draft it was."""
     ann = tg.user("Ann")
