@@ -35,7 +35,9 @@ def lost_cells(tokens: Iterable[Token], source: Sequence[str]) -> bool:
     """Whether a row has more cells than the head: the parser leaves the others out, words and all."""
     columns = 0
     for token in tokens:
-        if token.type == "th_open":
+        if token.type == "thead_open":
+            columns = 0
+        elif token.type == "th_open":
             columns += 1
         elif token.type == "tr_open" and token.map is not None and columns:
             row = source[token.map[0]].strip(" \t>")

@@ -88,7 +88,7 @@ def broken_lines(text: str) -> list[str]:
 
 class _Renderer:
     def __init__(self, markdown: str) -> None:
-        self._lines = markdown.splitlines()
+        self._lines = markdown.split("\n")
         self._writer = Writer()
 
     def render(self, tokens: Sequence[Token]) -> Rendered:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from html import escape
+from html import escape, unescape
 
 from markdown_it.token import Token
 
 from channels.telegram.grid import lost_cells
 from channels.telegram.markdown import broken_lines, language, live_link, parse, task_box
-from channels.telegram.text import sound
+from channels.telegram.text import blank, sound
 
 # core.telegram.org/bots/api#rich-message-limits
 RICH_CHARACTERS = 32_768
@@ -18,20 +19,9 @@ RICH_BLOCKS = 500
 RICH_DEPTH = 16
 RICH_COLUMNS = 20
 
-_SAME_TAGS = (
-    "s",
-    "p",
-    "blockquote",
-    "ul",
-    "ol",
-    "li",
-    "table",
-    "tr",
-    "th",
-    "td",
-    *(f"h{size}" for size in range(1, 7)),
-)
-_TAGS = {"strong": "b", "em": "i"} | {tag: tag for tag in _SAME_TAGS}
+_TAG = re.compile(r"<[^>]*>")
+_TAGS = {"strong": "b", "em": "i", "s": "s", "p": "p", "blockquote": "blockquote", "ul": "ul", "ol": "ol", "li": "li"}
+_TAGS |= {tag: tag for tag in ("table", "tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6")}
 _BLOCKS = frozenset(
     {"paragraph_open", "heading_open", "bullet_list_open", "ordered_list_open", "list_item_open", "blockquote_open"}
     | {"table_open", "tr_open", "fence", "code_block", "hr"}
@@ -43,9 +33,11 @@ def rich(markdown: str) -> str | None:
     """The `html` of an InputRichMessage; None when entities show the text as well, or it is too much for one."""
     markdown = sound(markdown)
     tokens = parse(markdown)
-    if tokens is None or not needs_rich(tokens) or _too_much(tokens) or lost_cells(tokens, markdown.splitlines()):
+    if tokens is None or not needs_rich(tokens) or _too_much(tokens) or lost_cells(tokens, markdown.split("\n")):
         return None
-    return "".join(_html(tokens))
+    html = "".join(_html(tokens))
+    text = unescape(_TAG.sub("", html))
+    return None if blank(text) or len(text) > RICH_CHARACTERS else html
 
 
 def needs_rich(tokens: Sequence[Token]) -> bool:
@@ -64,8 +56,7 @@ def needs_rich(tokens: Sequence[Token]) -> bool:
 
 
 def _too_much(tokens: Sequence[Token]) -> bool:
-    """Whether the limits are passed; of characters those of the markup count, too, to be on the safe side."""
-    characters = sum(len(token.content) for token in tokens)
+    """Whether there are too many blocks, or they are nested too deeply, or a table is too wide."""
     blocks = sum(token.type in _BLOCKS for token in tokens)
     inner = (child.level for token in tokens for child in token.children or ())
     depth = max((token.level for token in tokens), default=0) + max(inner, default=0) + 1
@@ -73,7 +64,7 @@ def _too_much(tokens: Sequence[Token]) -> bool:
     for token in tokens:
         columns = 0 if token.type == "tr_open" else columns + (token.type in ("th_open", "td_open"))
         widest = max(widest, columns)
-    return characters > RICH_CHARACTERS or blocks > RICH_BLOCKS or depth > RICH_DEPTH or widest > RICH_COLUMNS
+    return blocks > RICH_BLOCKS or depth > RICH_DEPTH or widest > RICH_COLUMNS
 
 
 def _task(tokens: Sequence[Token], number: int) -> bool:

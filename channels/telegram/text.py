@@ -78,8 +78,9 @@ def blank(text: str) -> bool:
 
 
 def sound(text: str) -> str:
-    """The text without halves of surrogate pairs, which cannot be sent as UTF-8."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    """The text without halves of surrogate pairs, which cannot be sent as UTF-8, and with one kind of line end."""
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def split(rendered: Rendered, limit: int = MESSAGE_UNITS) -> tuple[Part, ...]:

@@ -49,6 +49,9 @@ def test_a_simple_answer_needs_none(markdown: str) -> None:
         pytest.param("\n".join("  " * depth + "- x" for depth in range(9)), id="depth"),
         pytest.param("|" + "a|" * 21 + "\n|" + "-|" * 21, id="columns"),
         pytest.param("|a|\n|-|\n|b|c|", id="a cell that the parser drops"),
+        pytest.param("|a|b|\n|-|-|\n\n|a|\n|-|\n|b|c|", id="in the second table"),
+        pytest.param("# a\n" + f"[a](tg://{'x' * 300}) " * 120, id="characters of addresses that are written out"),
+        pytest.param("#\n", id="nothing to see"),
     ],
 )
 def test_what_passes_a_limit_is_left_to_entities(markdown: str) -> None:
