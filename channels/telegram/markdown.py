@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import takewhile
 from urllib.parse import urlsplit
 
@@ -36,16 +37,19 @@ class _Parser(MarkdownIt):
         return True
 
 
-_PARSER = _Parser()
+@cache
+def _parser() -> _Parser:
+    return _Parser()
 
 
 def parse(markdown: str) -> list[Token] | None:
     """The tokens of a text; None when it is to be shown as it is."""
     if len(markdown) > MARKDOWN_CHARACTERS:
         return None
-    tokens = _PARSER.parse(markdown)
+    parser = _parser()
+    tokens = parser.parse(markdown)
     # Below its deepest level the parser leaves text out.
-    deepest = int(_PARSER.options["maxNesting"]) - 1
+    deepest = int(parser.options["maxNesting"]) - 1
     return None if any(token.level >= deepest for token in tokens) else tokens
 
 

@@ -30,7 +30,8 @@ class Query:
 
 @dataclass(eq=False, kw_only=True)
 class Account:
-    """`privacy`: the bot sees of groups only what is meant for it, as BotFather sets it at first.
+    """`newer`: rich messages and drafts are known. `privacy`: of groups the bot sees only what is meant for it, as
+    BotFather sets it at first.
 
     `local`: the folder of a self-hosted server run with --local, which knows no limit of downloads.
     """
@@ -38,6 +39,7 @@ class Account:
     bot: User
     now: Callable[[], float]
     local: Path | None = None
+    newer: bool = True
     privacy: bool = True
     chats: dict[int, Chat] = field(default_factory=dict)
     files: dict[str, StoredFile] = field(default_factory=dict)

@@ -23,7 +23,7 @@ UNCHANGED = (
 def edit_message_text(account: Account, parameters: Parameters) -> dict[str, Any]:
     message = _own(account, parameters)
     before = _state(message)
-    given = parameters.json("rich_message")
+    given = parameters.json("rich_message") if account.newer else None
     if (given is not None) == parameters.given("text"):
         raise bad_request("exactly one of the parameters text and rich_message must be used")
     if message.file is not None:

@@ -46,7 +46,6 @@ class People:
     def __init__(self, account: Account) -> None:
         self.account = account
         self._ids = itertools.count(100)
-        self._silent: set[int] = set()
 
     # Who and where
 
@@ -88,7 +87,9 @@ class People:
 
     def topic(self, chat: Chat, name: str) -> Topic:
         """A new topic of a forum or of a private chat; it can be closed and deleted."""
-        topic = Topic(thread_id=next(self.account.numbers), name=name)
+        created = {"forum_topic_created": {"name": name, "icon_color": 7_322_096}}
+        root = self.account.add(Message(message_id=0, chat=chat, sender=None, service=created))
+        topic = Topic(thread_id=root.message_id, name=name, root=root)
         chat.topics[topic.thread_id] = topic
         return topic
 
@@ -192,6 +193,14 @@ class People:
         chat.migrated_to = after.chat_id
         return after
 
+    def blocks(self, user: User) -> None:
+        """Block the bot in the private chat."""
+        user.blocked_bot = True
+        bot = self.account.bot
+        change = {"old_chat_member": member(bot, "member"), "new_chat_member": member(bot, "kicked")}
+        about = {"chat": self.private(user).as_json(), "from": user.as_json(), "date": DATE}
+        self._update("my_chat_member", {**about, **change})
+
     def says_as_channel(self, channel: Chat, chat: Chat, text: str) -> Message:
         """Somebody writes into a group as a channel."""
         author = User(user_id=CHANNEL_BOT_ID, first_name="Channel", username="Channel_Bot", is_bot=True)
@@ -217,8 +226,8 @@ class People:
     # What they see
 
     def messages(self, chat: Chat, topic: Topic | None = None) -> list[Message]:
-        """What stands in a chat or topic, oldest first."""
-        shown = [message for message in chat.messages.values() if not message.deleted]
+        """What was written in a chat or topic, oldest first."""
+        shown = [message for message in chat.messages.values() if not message.deleted and not message.service]
         return [message for message in shown if topic is None or message.thread_id == topic.thread_id]
 
     def from_bot(self, chat: Chat, topic: Topic | None = None) -> list[Message]:

@@ -97,9 +97,8 @@ class FakeTelegram(People):
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         bot = User(user_id=7_000_001, first_name="Signoff", username=username, is_bot=True)
-        super().__init__(Account(bot=bot, now=now, local=local))
+        super().__init__(Account(bot=bot, now=now, local=local, newer=newer))
         self.token = f"{bot.user_id}:AAH-a-token-for-tests-only-0123456789"
-        self.newer = newer
         self.base_url = ""
         self.base_file_url = ""
         self.calls: list[Call] = []
@@ -147,7 +146,7 @@ class FakeTelegram(People):
         name = _BY_LOWER_CASE.get(request.match_info["method"].lower(), "")
         if request.match_info["token"] != self.token:
             return _refusal(Refused(401, "Unauthorized"))
-        if not name or (name in limits.NEWER_METHODS and not self.newer):
+        if not name or (name in limits.NEWER_METHODS and not self.account.newer):
             return _refusal(Refused(404, "Not Found: method not found"))
         if (request.content_length or 0) > self.account.upload_bytes + 1_000_000:
             return web.Response(status=413, text="<html><h1>413 Request Entity Too Large</h1></html>")

@@ -108,7 +108,7 @@ async def test_places_where_the_bot_may_not_write(tg: FakeTelegram, client: Clie
     """403 for people and groups that do not want it, 400 for chats and topics that are not there."""
     ann, bob, eve = tg.user("Ann"), tg.user("Bob"), tg.user("Eve")
     blocked, cold = tg.private(ann), tg.private(bob, started=False)
-    ann.blocked_bot = True
+    tg.blocks(ann)
     kicked = tg.group("Ops", eve, bot="kicked")
     forum = tg.group("Forum", eve, forum=True)
     closed, gone = tg.topic(forum, "closed"), tg.topic(forum, "gone")
@@ -246,9 +246,12 @@ async def test_rich_messages(tg: FakeTelegram, client: Client, html: str, why: s
 async def test_a_server_from_before_them_knows_no_rich_messages(tg: FakeTelegram, client: Client) -> None:
     """404, as for every method it never heard of."""
     chat = tg.private(tg.user("Ann"))
-    tg.newer = False
+    tg.account.newer = False
     for method in (*limits.NEWER_METHODS, "sendTelepathy"):
         assert await client.refused(method, chat_id=chat.chat_id) == "404 Not Found: method not found"
+    sent = await client.call("sendMessage", chat_id=chat.chat_id, text="a")
+    here = {"chat_id": chat.chat_id, "message_id": sent["message_id"]}
+    assert "400" in await client.refused("editMessageText", **here, rich_message={"html": "<h1>a</h1>"})
 
 
 async def test_setting_up(tg: FakeTelegram, client: Client) -> None:

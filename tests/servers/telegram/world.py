@@ -38,6 +38,7 @@ class Topic:
 
     thread_id: int
     name: str
+    root: Message
     closed: bool = False
     deleted: bool = False
 
@@ -151,9 +152,16 @@ class Message:
         body |= {"forward_origin": self.origin} if self.origin else {}
         body |= {"edit_date": DATE + self.message_id + self.edited} if self.edited else {}
         body |= {"media_group_id": self.album} if self.album else {}
-        if self.reply_to is not None and with_reply:
-            body["reply_to_message"] = self.reply_to.as_json(with_reply=False)
+        if self._answered is not None and with_reply:
+            body["reply_to_message"] = self._answered.as_json(with_reply=False)
         return body | self._content() | self._markup() | self.service
+
+    @property
+    def _answered(self) -> Message | None:
+        """In a forum, what answers nothing else answers the message that the topic began with."""
+        if self.reply_to is None and self.in_topic and self.chat.forum and self.thread_id is not None:
+            return self.chat.topics[self.thread_id].root
+        return self.reply_to
 
     def _content(self) -> dict[str, Any]:
         if self.rich is not None:
