@@ -32,7 +32,6 @@ async def get_updates(account: Account, parameters: Parameters) -> list[dict[str
 async def set_webhook(account: Account, parameters: Parameters) -> bool:
     """Telegram takes https only; here it is the loopback, so http does."""
     url, secret = parameters.text("url"), parameters.text("secret_token")
-    parameters.integer("max_connections")
     if secret and not re.fullmatch(limits.SECRET_TOKEN, secret):
         raise bad_request("secret token contains unallowed characters")
     if url and not url.startswith(("https://", "http://127.0.0.1")):
@@ -79,7 +78,6 @@ def get_chat_member(account: Account, parameters: Parameters) -> dict[str, Any]:
 
 def get_chat_administrators(account: Account, parameters: Parameters) -> list[dict[str, Any]]:
     chat = account.chat(parameters)
-    parameters.flag("return_bots")
     if chat.kind == "private":
         raise bad_request("there are no administrators in the private chat")
     people = {account.bot.user_id: account.bot, **chat.people}

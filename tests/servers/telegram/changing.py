@@ -73,7 +73,6 @@ def set_message_reaction(account: Account, parameters: Parameters) -> bool:
     chat = account.open_chat(parameters)
     message = account.message(chat, parameters.number("message_id"), "react")
     reactions = parameters.json("reaction") or []
-    parameters.flag("is_big")
     if len(reactions) > 1:
         raise bad_request("REACTIONS_TOO_MANY")
     chosen = [str(reaction.get("emoji")) for reaction in reactions]
@@ -85,7 +84,6 @@ def set_message_reaction(account: Account, parameters: Parameters) -> bool:
 
 def answer_callback_query(account: Account, parameters: Parameters) -> bool:
     text, alert = parameters.text("text"), parameters.flag("show_alert")
-    parameters.integer("cache_time")
     query = account.queries.pop(parameters.text("callback_query_id"), None)
     if query is None or account.now() - query.pressed_at > limits.ANSWER_SECONDS:
         raise bad_request("query is too old and response timeout expired or query ID is invalid")

@@ -10,9 +10,6 @@ from aiohttp import web
 
 from tests.servers.telegram.refusal import bad_request
 
-# Sent along by client libraries; they change nothing that is kept here.
-_WITHOUT_EFFECT = {"disable_notification", "protect_content", "link_preview_options", "disable_content_type_detection"}
-
 
 @dataclass(frozen=True)
 class Upload:
@@ -24,15 +21,14 @@ class Upload:
 
 
 class Parameters:
-    """Typed access; what a method never asks for is unknown to it, which the real server would not say."""
+    """Typed access to them, refusing as Telegram does."""
 
     def __init__(self, values: dict[str, Any], uploads: dict[str, Upload]) -> None:
         self.values = values
         self.uploads = uploads
-        self._asked: set[str] = set()
 
     def text(self, name: str, default: str = "") -> str:
-        value = self._value(name)
+        value = self.values.get(name)
         if value is None:
             return default
         if not isinstance(value, str):
@@ -40,7 +36,7 @@ class Parameters:
         return value
 
     def integer(self, name: str, default: int | None = None) -> int | None:
-        value = self._value(name)
+        value = self.values.get(name)
         if value is None:
             return default
         try:
@@ -55,7 +51,7 @@ class Parameters:
         return value
 
     def flag(self, name: str) -> bool:
-        value = self._value(name)
+        value = self.values.get(name)
         return value is True or str(value).lower() in {"true", "1", "yes"}
 
     def given(self, name: str) -> bool:
@@ -63,7 +59,7 @@ class Parameters:
 
     def json(self, name: str) -> Any:
         """A list or an object; None when it is not given."""
-        value = self._value(name)
+        value = self.values.get(name)
         if not isinstance(value, str):
             return value
         try:
@@ -74,16 +70,7 @@ class Parameters:
     def file(self, reference: str) -> Upload | None:
         """An uploaded file by its field, or by `attach://` and the field."""
         name = reference.removeprefix("attach://")
-        self._asked.add(name)
         return self.uploads.get(name)
-
-    def leftover(self) -> set[str]:
-        """What the method did not ask for."""
-        return (set(self.values) | set(self.uploads)) - self._asked - _WITHOUT_EFFECT
-
-    def _value(self, name: str) -> Any:
-        self._asked.add(name)
-        return self.values.get(name)
 
 
 async def read(request: web.Request) -> Parameters:

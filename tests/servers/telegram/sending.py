@@ -186,7 +186,6 @@ def _draft(account: Account, parameters: Parameters, text: str) -> bool:
         raise bad_request("draft_id must be non-zero")
     thread_id = account.thread(chat, parameters)
     can_stop = parameters.flag("can_stop")
-    parameters.flag("keep_on_stop")
     draft = chat.drafts.get(draft_id)
     if draft is None:
         draft = Draft(draft_id=draft_id, thread_id=thread_id, shown_at=0, can_stop=can_stop)

@@ -25,41 +25,14 @@ from typing import Any, Literal
 
 from aiohttp import web
 
-from tests.servers.telegram import asking, changing, limits, sending
+from tests.servers.telegram import limits
 from tests.servers.telegram.account import Account
+from tests.servers.telegram.methods import BY_LOWER_CASE, METHODS
 from tests.servers.telegram.parameters import Parameters, read
 from tests.servers.telegram.people import People
-from tests.servers.telegram.refusal import Refused, bad_request
+from tests.servers.telegram.refusal import Refused
 from tests.servers.telegram.schema import schema
 from tests.servers.telegram.world import User
-
-Method = Callable[[Account, Parameters], Any]
-METHODS: dict[str, Method] = {
-    "getMe": asking.get_me,
-    "getUpdates": asking.get_updates,
-    "setWebhook": asking.set_webhook,
-    "deleteWebhook": asking.delete_webhook,
-    "getWebhookInfo": asking.get_webhook_info,
-    "getChat": asking.get_chat,
-    "getChatMember": asking.get_chat_member,
-    "getChatAdministrators": asking.get_chat_administrators,
-    "getFile": asking.get_file,
-    "setMyCommands": asking.set_my_commands,
-    "sendChatAction": asking.send_chat_action,
-    "sendMessage": sending.send_message,
-    "sendRichMessage": sending.send_rich_message,
-    "sendMessageDraft": sending.send_message_draft,
-    "sendRichMessageDraft": sending.send_rich_message_draft,
-    "sendDocument": sending.send_document,
-    "sendPhoto": sending.send_photo,
-    "sendMediaGroup": sending.send_media_group,
-    "editMessageText": changing.edit_message_text,
-    "editMessageReplyMarkup": changing.edit_message_reply_markup,
-    "deleteMessage": changing.delete_message,
-    "setMessageReaction": changing.set_message_reaction,
-    "answerCallbackQuery": changing.answer_callback_query,
-}
-_BY_LOWER_CASE = {name.lower(): name for name in METHODS}  # core.telegram.org/bots/api#making-requests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +116,7 @@ class FakeTelegram(People):
             await self._runner.cleanup()
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        name = _BY_LOWER_CASE.get(request.match_info["method"].lower(), "")
+        name = BY_LOWER_CASE.get(request.match_info["method"].lower(), "")
         if request.match_info["token"] != self.token:
             return _refusal(Refused(401, "Unauthorized"))
         if not name or (name in limits.NEWER_METHODS and not self.account.newer):
@@ -166,11 +139,10 @@ class FakeTelegram(People):
         try:
             if (known := schema()) is not None:
                 known.check_call(name, parameters.values, parameters.uploads)
-            result = METHODS[name](self.account, parameters)
+            METHODS[name].check(parameters)
+            result = METHODS[name].run(self.account, parameters)
             if inspect.isawaitable(result):
                 result = await result
-            if unknown := parameters.leftover():
-                raise bad_request(f"{name} has no parameters {sorted(unknown)}")
         except Refused as refusal:
             self.refusals.append(f"{name}: {refusal.description}")
             return _refusal(refusal)
