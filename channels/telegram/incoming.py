@@ -130,7 +130,7 @@ def _edited(encoded: bytes, edits: Sequence[_Edit]) -> str:
         pieces += [before, edit.text]
     pieces.append(_slice(encoded, position, len(encoded)))
     plain = "".join(pieces)
-    addressed = bool(edits) and edits[0].offset == 0 and not edits[0].text
+    addressed = any(edit.offset == 0 and not edit.text for edit in edits)
     return plain.lstrip(" \n\t,:").rstrip() if addressed else plain.strip()
 
 

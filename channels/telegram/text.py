@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -97,8 +97,8 @@ def caption(rendered: Rendered, limit: int = CAPTION_UNITS) -> tuple[Part, Rende
     first = next(_parts(rendered, limit), Part(text=""))
     taken = len(first.text)
     rest = (span for span in rendered.spans if span.end > taken)
-    spans = tuple(_moved(span, taken, len(rendered.text)) for span in rest)
-    return first, Rendered(text=rendered.text[taken:], spans=spans)
+    spans = (replace(span, start=max(span.start - taken, 0), end=span.end - taken) for span in rest)
+    return first, Rendered(text=rendered.text[taken:], spans=tuple(spans))
 
 
 def _parts(rendered: Rendered, limit: int) -> Iterator[Part]:
@@ -172,13 +172,3 @@ def _part(text: str, live: Sequence[Span], start: int, end: int) -> Part:
                 Entity(kind=span.kind, offset=offset, length=stop - offset, url=span.url, language=span.language)
             )
     return Part(text=shown, entities=tuple(entities[:ENTITIES]))
-
-
-def _moved(span: Span, by: int, length: int) -> Span:
-    return Span(
-        kind=span.kind,
-        start=max(span.start - by, 0),
-        end=min(span.end, length) - by,
-        url=span.url,
-        language=span.language,
-    )

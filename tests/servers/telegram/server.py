@@ -1,15 +1,17 @@
 """A Bot API server on a real socket that refuses what Telegram refuses, and the people who use its chats.
 
-tg = FakeTelegram()
-await tg.start()                     # Bot(tg.token, base_url=tg.base_url, base_file_url=tg.base_file_url)
-ann = tg.user("Ann")
-chat = tg.private(ann)
-tg.says(ann, chat, "/start")
-await tg.until(lambda: tg.from_bot(chat))
-answer = await tg.press(ann, tg.from_bot(chat)[-1], "Approve")
-tg.will("sendMessage", Fault(status=429, retry_after=3), Fault(cut="after"))
-tg.refusals                          # what it refused, and why
-await tg.close()
+    tg = FakeTelegram()
+    await tg.start()                     # Bot(tg.token, base_url=tg.base_url, base_file_url=tg.base_file_url)
+    ann = tg.user("Ann")
+    chat = tg.private(ann)
+    tg.says(ann, chat, "/start")
+    await tg.until(lambda: tg.from_bot(chat))
+    answer = await tg.press(ann, tg.from_bot(chat)[-1], "Approve")
+    tg.will("sendMessage", Fault(status=429, retry_after=3), Fault(cut="after"))
+    tg.refusals                          # what it refused, and why
+    await tg.close()
+
+What people see is in the chats: messages with their formats, keys, files and reactions, drafts, answers to presses.
 """
 
 from __future__ import annotations
