@@ -2,48 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import structlog
 
-from agent import policy, texts
-from agent.domain import TERMINAL, Approval, ButtonPress, Call, Entry, IncomingMessage
-from agent.endings import ending, settles, tool_entry
-from agent.errors import BadInput, Conflict, Forbidden
+from agent import cards, texts
+from agent.decisions import Decided, card_of, decision, number_of, received, refused, tried, who
+from agent.domain import COLLECTED, Approval, ButtonPress, Edit, Entry, IncomingMessage, Member
+from agent.edits import Draft, Drafts, edition
+from agent.endings import cancellation, expiry
+from agent.errors import BadInput, Conflict, NotFound
+from agent.people import People
 from agent.ports.channels import Inbox
 from agent.ports.clock import Clock
-from agent.ports.store import ApprovalChange, CallChange, Step, Store, TaskState
+from agent.ports.store import ApprovalChange, NewDelivery, Step, Store, TaskState
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Approvals:
-    """The decisions of people, each one short transaction under the task's lock."""
+    """The decisions of people, each one short transaction under the task's lock.
+
+    `within`: the workspaces that whoever presses can see from there, None being all; a card of another one is unknown
+    to them. A press or an edit that changes nothing is written down, too, before it is refused.
+    """
 
     store: Store
     inbox: Inbox
+    people: People
+    drafts: Drafts
     clock: Clock
 
-    async def decide(self, press: ButtonPress) -> Approval:
+    async def decide(self, press: ButtonPress, within: Collection[str] | None = None) -> Approval:
         """Record a verdict and return the card as it is now.
 
         NotFound for an unknown card, Forbidden for somebody who may not decide, Conflict when it is decided, expired
-        or withdrawn already: exactly one press wins.
+        or withdrawn already, or shows something else by now: exactly one press wins.
         """
-        card = await self.store.find_approval(approval_id=press.approval_id, token=press.token)
-        try:
-            await self.store.change(card.task_id, lambda state: decision(state, card.approval_id, press))
-        except (Forbidden, Conflict) as refusal:
-            log.warning(
-                "press_refused", approval=card.approval_id, by=press.presser.name, reason=type(refusal).__name__
-            )
-            if isinstance(refusal, Conflict):
-                await self.expire(card)
-            raise
-        log.info("approval_pressed", approval=card.approval_id, by=press.presser.name, verdict=press.verdict)
-        return await self.store.find_approval(approval_id=card.approval_id)
+        card = await self._found(press, press.approval_id, press.token)
+        people = await self.people.by_name()
+        return await self._settle(card, press, within, lambda state: decision(state, card.approval_id, press, people))
+
+    async def edit(self, edit: Edit, within: Collection[str] | None = None) -> Approval:
+        """Put a person's arguments in place of an item's and return the card as it shows them; errors as of `decide`,
+        and BadInput for arguments that the tool does not take or cannot preview."""
+        card = await self._found(edit, edit.approval_id, None)
+        people = await self.people.by_name()
+        draft = await self._draft(card, edit, within, people)
+        return await self._settle(card, edit, within, lambda state: edition(state, edit, draft, people))
 
     async def cancel(self, task_id: int) -> None:
         """Stop a task: one that runs is asked to, any other ends here and now. Conflict when it has ended."""
@@ -53,14 +63,26 @@ class Approvals:
 
     async def sweep(self) -> int:
         """End every task whose card ran out of time; how many."""
-        cards = await self.store.expired_approvals(self.clock.now())
-        for card in cards:
+        late = await self.store.expired_approvals(self.clock.now())
+        for card in late:
             await self.expire(card)
-        return len(cards)
+        return len(late)
 
     async def expire(self, card: Approval) -> None:
         """End the task of a card that is past its time; any other card is left alone."""
-        await self.store.change(card.task_id, lambda state: expiry(state, card.approval_id, self.clock.now()))
+        now = self.clock.now()
+        await self.store.change(card.task_id, lambda state: expiry(state, card_of(state, card.approval_id), now))
+
+    async def remind(self) -> int:
+        """Bring the open cards whose time for it has come to mind, once each; how many."""
+        now = self.clock.now()
+        waiting = await self.store.approvals_to_remind(now)
+        people = await self.people.by_name() if waiting else {}
+        for card in waiting:
+            await self.store.change(
+                card.task_id, partial(reminder, approval_id=card.approval_id, people=people, now=now)
+            )
+        return len(waiting)
 
     async def ask_again(self, approval_id: int, by: str) -> int:
         """Make the follow-up task of an expired card and return its id; the same one however often it is asked."""
@@ -83,109 +105,88 @@ class Approvals:
         )
         return accepted.task_id
 
+    async def _found(self, event: ButtonPress | Edit, approval_id: int | None, token: str | None) -> Approval:
+        try:
+            return await self.store.find_approval(approval_id=approval_id, token=token)
+        except NotFound as unknown:
+            await self.store.receive(received(event, f"refused:{unknown.code}", str(unknown)))
+            raise
 
-def decision(state: TaskState, approval_id: int, press: ButtonPress) -> Step:
-    """What a press changes, or why it changes nothing (BadInput, Forbidden, Conflict)."""
-    card = _card(state, approval_id)
-    if not policy.may_decide(press.presser, card.approvers):
-        raise Forbidden(texts.not_an_approver(press.presser.name, card), code="not_an_approver")
-    if card.status != "open" or card.expires_at <= press.pressed_at:
-        late = replace(card, status="expired") if card.status == "open" else card
-        raise Conflict(texts.already_decided(late), code="already_decided")
-    pressed = _pressed(card, press)
-    change = _outcome if card.kind == "outcome" else _verdict
-    decided = Step(entries=(_decision_entry(card, pressed, press),))
-    for call in pressed:
-        decided = change(decided, call, press)
-    left = [call for call in card.items if call.status in ("waiting", "unknown") and call not in pressed]
-    count = len(card.items) - len(left)
-    step = replace(decided, deliveries=settles(state, card, press.pressed_at, count))
-    return step if left else _closed(step, card, press)
+    async def _draft(
+        self, card: Approval, edit: Edit, within: Collection[str] | None, people: Mapping[str, Member]
+    ) -> Draft | BadInput:
+        """The new arguments, or why there are none."""
+        state = await self.store.load(card.task_id)
+        try:
+            _seen(state, card, within)
+            return await self.drafts.draft(state, edit, people)
+        except BadInput as refusal:
+            return refusal
+
+    async def _settle(
+        self,
+        card: Approval,
+        event: ButtonPress | Edit,
+        within: Collection[str] | None,
+        decide: Callable[[TaskState], Decided],
+    ) -> Approval:
+        """Commit what an event comes to, then raise what it was refused for, and return the card."""
+        refusal: BadInput | None = None
+
+        def plan(state: TaskState) -> Step:
+            nonlocal refusal
+            try:
+                _seen(state, card, within)
+                decided = decide(state)
+            except NotFound as unknown:
+                decided = refused(card, event, unknown)
+            refusal = decided.refusal
+            return decided.step
+
+        if await self.store.change(card.task_id, plan, event.dedup_key) is None:
+            refusal = await self._first_answer(event.dedup_key)
+        said = {"approval": card.approval_id, "by": who(event).name, "tried": tried(event)}
+        if refusal is not None:
+            log.warning("press_refused", **said, code=refusal.code)
+            if refusal.code == "already_decided":
+                await self.expire(card)
+            raise refusal
+        log.info("approval_pressed", **said)
+        return await self.store.find_approval(approval_id=card.approval_id)
+
+    async def _first_answer(self, key: str) -> BadInput | None:
+        """What an event was refused for when it came first."""
+        before = await self.store.received(key)
+        if before is None or not before.outcome.startswith("refused:"):
+            return None
+        return Conflict(before.said, code=before.outcome.removeprefix("refused:"))
 
 
-def cancellation(state: TaskState, now: datetime) -> Step | None:
-    """The end of a task that does not run; None for one that does."""
-    if state.task.status in TERMINAL:
-        raise Conflict(f"Task {state.task.task_id} has ended already: {state.task.status}.", code="already_ended")
-    if state.task.status == "running":
+def reminder(state: TaskState, approval_id: int, people: Mapping[str, Member], now: datetime) -> Step | None:
+    """Brings a card to mind wherever it was shown; None when there is nothing to remind of any more."""
+    card = card_of(state, approval_id)
+    if card.status != "open" or card.remind_at is None or card.remind_at > now:
         return None
-    return ending(state, "cancelled", texts.CANCELLED, now)
-
-
-def expiry(state: TaskState, approval_id: int, now: datetime) -> Step | None:
-    """The end of a task whose card ran out of time; None when the card is decided or has time left."""
-    card = _card(state, approval_id)
-    if card.status != "open" or card.expires_at > now or state.task.status != "waiting_approval":
-        return None
-    return ending(state, "expired", texts.EXPIRED, now, code="approval_expired")
-
-
-def _card(state: TaskState, approval_id: int) -> Approval:
-    return next(approval for approval in state.approvals if approval.approval_id == approval_id)
-
-
-def _pressed(card: Approval, press: ButtonPress) -> list[Call]:
-    """The items a press is about: those it names, or all that are still open."""
-    if not press.items:
-        return [call for call in card.items if call.status in ("waiting", "unknown")]
-    by_number = {call.item: call for call in card.items}
-    unknown = [number for number in press.items if number not in by_number]
-    if unknown:
-        raise BadInput(
-            f"Approval {card.approval_id} has the items 1 to {len(card.items)}; {unknown[0]} is none of them."
+    change = ApprovalChange(approval_id=approval_id, status=card.status, reminded=True)
+    if card.expires_at <= now:
+        return Step(approval_changes=(change,))
+    drawn = cards.card(card, state.task, people, number_of(state, approval_id))
+    deliveries = tuple(
+        NewDelivery(
+            kind="notice",
+            to=to,
+            text=cards.reminder(card, drawn, cards.place(to)),
+            dedup_key=f"remind:{approval_id}:{number}",
+            expires_at=card.expires_at,
+            collected=to.channel in COLLECTED,
         )
-    pressed = [by_number[number] for number in dict.fromkeys(press.items)]
-    for call in pressed:
-        if call.status not in ("waiting", "unknown"):
-            by = call.decided_by or "somebody"
-            raise Conflict(f"Item {call.item} was already decided by {by}: {call.status}.", code="already_decided")
-    return pressed
-
-
-def _verdict(step: Step, call: Call, press: ButtonPress) -> Step:
-    if press.outcome is not None:
-        raise BadInput("An outcome is only for a card that asks whether something happened.", field="outcome")
-    change = CallChange(
-        call_id=call.call_id, status=press.verdict, decided_by=press.presser.name, reason=press.reason or None
+        for number, to in enumerate(card.shown_at)
     )
-    return replace(step, call_changes=(*step.call_changes, change))
+    entry = Entry(kind="status", data={"status": "waiting_approval", "text": cards.reminder(card, drawn, "chat")})
+    return Step(entries=(entry,), approval_changes=(change,), deliveries=deliveries)
 
 
-def _outcome(step: Step, call: Call, press: ButtonPress) -> Step:
-    """What a person says of an effect that is unknown: it happened, run it again, or leave it."""
-    by = press.presser.name
-    if press.outcome is None:
-        raise BadInput("This card asks what happened: give the outcome happened, again or skip.", field="outcome")
-    if press.outcome == "again":
-        change = CallChange(call_id=call.call_id, status="approved", decided_by=by)
-        return replace(step, call_changes=(*step.call_changes, change))
-    happened = press.outcome == "happened"
-    text = texts.HAPPENED_CALL if happened else texts.SKIPPED_CALL
-    change = CallChange(call_id=call.call_id, status="done" if happened else "cancelled", decided_by=by)
-    entry = tool_entry(call, text, status=change.status, net=happened)
-    return replace(step, entries=(*step.entries, entry), call_changes=(*step.call_changes, change))
-
-
-def _decision_entry(card: Approval, pressed: list[Call], press: ButtonPress) -> Entry:
-    data = {
-        "approval_id": card.approval_id,
-        "call_ids": [call.call_id for call in pressed],
-        "sha256": [call.sha256 for call in pressed],
-        "verdict": press.outcome or press.verdict,
-        "by": press.presser.name,
-        "reason": press.reason,
-    }
-    return Entry(kind="decision", data=data)
-
-
-def _closed(step: Step, card: Approval, press: ButtonPress) -> Step:
-    """Every item has its verdict: the card is settled and the task may go on."""
-    earlier = any(call.status == "approved" for call in card.items)
-    approved = earlier or any(change.status in ("approved", "done") for change in step.call_changes)
-    change = ApprovalChange(
-        approval_id=card.approval_id,
-        status="approved" if approved else "denied",
-        decided_by=press.presser.name,
-        decided_at=press.pressed_at,
-    )
-    return replace(step, approval_changes=(change,), status="queued", run_after=press.pressed_at)
+def _seen(state: TaskState, card: Approval, within: Collection[str] | None) -> None:
+    """NotFound for a card of a workspace that whoever presses cannot see, like for one that there is not."""
+    if within is not None and state.task.workspace not in within:
+        raise NotFound(f"There is no approval {card.approval_id}.")

@@ -1,4 +1,4 @@
-"""What the chat words answer: plain text that reads well as Markdown. Pure."""
+"""What is answered at once in chat, by words or to strangers: plain text that reads well as Markdown. Pure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from agent.domain import Member, Verdict
-from agent.ports.desk import CardLine, Desk, SkillLines, Spent, TaskLine
+from agent.domain import Member, TaskStatus
+from agent.ports.desk import CardLine, Desk, PowerLine, SkillLines, Spent, TaskLine
 from agent.ports.files import FileInfo
+from agent.ports.people import Pairing
+from agent.previews import visible
 
 FILES_SHOWN = 40
 LINE = 100
@@ -22,21 +24,37 @@ Write what should be done, or one of these words:
 - `/new` begins another conversation
 - `/stop` stops what is being worked on here
 - `/status` says what is going on, `/tasks` lists the newest tasks
-- `/approve ID` or `/approve ID N` signs off a whole card or its item N; `/deny ID reason` refuses it
+- `/approve ID` or `/approve ID N` signs off a whole card or its item N
+- `/deny ID reason` or `/deny ID N reason` refuses it
+- `/changes ID reason` has a card proposed differently; while it is open here, a plain answer does the same
 - `/files` or `/files FOLDER` lists files
 - `/model` or `/model NAME` lists the models or chooses one for this conversation
 - `/workspace` or `/workspace NAME` lists the workspaces or begins a conversation in one
 - `/memory` shows what is remembered, `/skills` what there are instructions for
-- `/usage` says what was spent, `/whoami` who you are here"""
+- `/usage` says what was spent, `/whoami` who you are here and what you may ask for
+- `/pair` lists who asks to be let in, `/pair CODE` or `/pair CODE NAME` lets somebody in (for admins)"""
 NEW = "A new conversation. What came before is not part of it."
 NOTHING_TO_STOP = "Nothing is being worked on in this conversation."
 HOW_TO_APPROVE = (
-    "Write /approve and the number of the approval, for a single item also its number: /approve 12 or /approve 12 2."
+    "Write /approve and the number of the approval, for a single item also its number: /approve 12 or /approve 12 2. "
+    "Where it asks what happened, add happened, again or skip."
 )
 HOW_TO_DENY = (
     "Write /deny, the number of the approval and the reason: /deny 12 wrong quarter; "
     "for a single item also its number: /deny 12 2 wrong quarter."
 )
+HOW_TO_ASK_FOR_CHANGES = (
+    "Write /changes, the number of the approval and what should be different: /changes 12 by region."
+)
+DIRECT_ONLY = "I do not know you yet. Write me a direct message, and I tell you how to be let in."
+NOT_KNOWN = "I do not know you, so this did nothing. Write me a direct message, and I tell you how to be let in."
+
+_BEHIND: dict[TaskStatus, str] = {
+    "running": "Noted. I still work on an earlier request here and come to this one next; /stop stops that one.",
+    "waiting_approval": (
+        "Noted. An earlier request here waits for an approval, and this one waits behind it; /status shows it."
+    ),
+}
 
 _STATUS = {
     "queued": "waits for its turn",
@@ -135,17 +153,46 @@ def workspace_chosen(name: str) -> str:
     return f"A new conversation in the workspace {name}."
 
 
-def pressed(card: CardLine, verdict: Verdict, items: Sequence[int]) -> str:
-    """After a decision that counted."""
-    what = f"Item {items[0]} of approval {card.approval_id}" if items else f"Approval {card.approval_id}"
-    left = f" {card.waiting} more {'waits' if card.waiting == 1 else 'wait'} for a decision." if card.waiting else ""
-    return f"{what}: {verdict}.{left}"
-
-
-def whoami(member: Member, names: Sequence[str]) -> str:
-    """Who writes, and what they may use."""
+def whoami(desk: Desk, names: Sequence[str], powers: Sequence[PowerLine]) -> str:
+    """Who writes, as whom they are known, what they may use and ask for."""
+    member = desk.member
     roles = ", ".join(sorted(member.roles))
-    return f"You are {member.name} ({roles}), time zone {member.timezone}. Workspaces: {', '.join(names)}."
+    known = f"Known as {', '.join(sorted(member.identities))}." if member.identities else "Known on no chat platform."
+    lines = [
+        f"You are {member.name} ({roles}), time zone {member.timezone}.",
+        f"{known} Workspaces: {', '.join(names)}.",
+        *(["", f"Asked for in {desk.workspace}:"] if powers else []),
+        *(f"- {one.power}: {one.rule}" for one in powers),
+    ]
+    return "\n".join(lines)
+
+
+def strangers(waiting: Sequence[Pairing], timezone: str) -> str:
+    """Who asks to be let in; their codes are for them to tell."""
+    if not waiting:
+        return "Nobody asks to be let in."
+    lines = [f"- {_named(one)}, since {_time(one.asked_at, timezone)}" for one in waiting]
+    return "\n".join(["Who asks to be let in; `/pair CODE` admits whoever tells you their code:", *lines])
+
+
+def admitted(member: Member) -> str:
+    """After somebody was let in."""
+    return f"{member.name} ({', '.join(sorted(member.roles))}) is let in as {', '.join(sorted(member.identities))}."
+
+
+def asked_again(task_id: int) -> str:
+    """After an expired card was to be proposed again."""
+    return f"Task {task_id} proposes it again."
+
+
+def queued(behind: TaskStatus) -> str:
+    """To whoever asks for something while something else is unfinished."""
+    return _BEHIND.get(behind, "Noted. It waits behind an earlier request here; /status shows what goes on.")
+
+
+def _named(one: Pairing) -> str:
+    """The name is whatever they call themselves."""
+    return f"{visible(_line(one.shown_name))} ({one.identity})" if one.shown_name.strip() else one.identity
 
 
 def _card(card: CardLine) -> str:

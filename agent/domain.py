@@ -23,7 +23,8 @@ CLOSED_CALLS: frozenset[CallStatus] = frozenset(
 
 ApprovalStatus = Literal["open", "approved", "denied", "changes", "expired", "cancelled", "superseded"]
 ApprovalKind = Literal["change", "outcome"]
-Verdict = Literal["approved", "denied"]
+Verdict = Literal["approved", "denied", "changes"]
+"""`changes`: nothing runs, and the reason goes back to the model."""
 Outcome = Literal["happened", "again", "skip"]
 """What a person says about a call whose effect is unknown: it took place, run it once more, or leave it."""
 
@@ -47,9 +48,13 @@ class Address:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Member:
-    """A person we know. `operator` always exists: whoever owns the data directory."""
+    """A person we know. `operator` always exists: whoever owns the data directory.
+
+    `identities` are the stable ids that platforms give this person, as `channel:id`; never names.
+    """
 
     name: str
+    identities: frozenset[str] = frozenset()
     roles: frozenset[Role] = frozenset({"member"})
     timezone: str = "UTC"
     budget_day_usd: Decimal | None = None
@@ -67,11 +72,26 @@ class IncomingFile:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class AwaitedFile:
+    """A file that still lies with the platform of a `channel`, under a `reference` that the channel can fetch.
+
+    `size_bytes` is what the platform says, None when it says nothing.
+    """
+
+    channel: str
+    reference: str
+    name: str
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class IncomingMessage:
     """One request from outside, already plain text with the mention stripped.
 
     `dedup_key` is the sender's identity of the event: a second message with the same key makes no second task.
     `fingerprint` (SHA-256 of the raw body) tells a repeat from a reuse of the key for something else.
+    `awaited_files` are fetched by the task's run, so that the event can be acknowledged at once; `message_id` is the
+    platform's id of the message.
     `reply_to` empty means: answer where it came from.
     """
 
@@ -82,27 +102,69 @@ class IncomingMessage:
     origin: Origin
     received_at: datetime
     files: tuple[IncomingFile, ...] = ()
+    awaited_files: tuple[AwaitedFile, ...] = ()
+    message_id: str | None = None
     reply_to: tuple[Address, ...] = ()
     workspace: str | None = None
     follow_up_of: int | None = None
     fingerprint: str | None = None
 
 
+ReceivedKind = Literal["message", "command", "press", "edit", "webhook"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Received:
+    """One authentic event of any kind: a second one with the same `dedup_key` does nothing. Kept for 30 days, and
+    as long as its task.
+
+    `outcome` is a word: `task`, `changes`, `decided`, `edited`, `command`, `stranger`, `refused:<code of the error>`.
+    `who` is a member's name or, of a stranger, the identity. `said` is what its sender was told at once.
+    """
+
+    dedup_key: str
+    kind: ReceivedKind
+    outcome: str
+    who: str
+    received_at: datetime
+    task_id: int | None = None
+    session_id: int | None = None
+    fingerprint: str | None = None
+    said: str = ""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ButtonPress:
     """A person's decision on a card: named by the card's `token` (a button) or by the approval's id (a command).
 
-    `items` are 1-based positions on the card; empty means all that are still open.
+    `items` are 1-based positions on the card; empty means all that are still open and that this person may decide.
+    `revision` is the card's as it was shown to them; None (a command) takes the card as it is now. `dedup_key` is the
+    sender's identity of the event.
     """
 
+    dedup_key: str
     presser: Member
     verdict: Verdict
     pressed_at: datetime
     token: str | None = None
     approval_id: int | None = None
+    revision: int | None = None
     items: tuple[int, ...] = ()
     reason: str = ""
     outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edit:
+    """A person's own arguments for one item of a card, as JSON text; the card is shown again with them."""
+
+    dedup_key: str
+    editor: Member
+    edited_at: datetime
+    approval_id: int
+    item: int
+    arguments: str
+    revision: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -145,6 +207,8 @@ class Task:
     cancel_requested: bool = False
     follow_up_of: int | None = None
     model: str | None = None
+    awaited_files: tuple[AwaitedFile, ...] = ()
+    message_id: str | None = None
     error_code: str | None = None
     error_text: str | None = None
     answer: str | None = None
@@ -155,12 +219,15 @@ class Task:
 class Entry:
     """One row of a task's journal; `data` by kind:
 
-    user       {"text", "files": [path]}
+    user       {"text", "files": [path], "missing"?: [{"name", "reason"}]}   `missing`: files that could not be fetched
     assistant  {"text", "calls": [{"id", "name", "arguments": text}], "reasoning"?, "model", "finish_reason",
                "usage": {"input_tokens", "output_tokens", "cached_tokens", "cost_usd": text or null}}
     tool       {"call_id", "name", "text", "status": call status, "net": bool}   `net`: the step had a net result
     status     {"status", "error_code"?, "text"?}
-    decision   {"approval_id", "call_ids": [id], "sha256": [of each], "verdict": verdict or outcome, "by", "reason"}
+    decision   {"approval_id", "call_ids": [id], "sha256": [of each], "verdict": verdict or outcome, "by", "reason"};
+               one of several that are needed has "vote": how many there are now;
+               an edit: "verdict": "edited", "before", "after" (arguments);
+               a press that changed nothing: "verdict": "refused", "tried", "code", "reason" (what the person was told)
     artifact   {"name", "path", "media_type", "size_bytes", "sha256"}
     """
 
@@ -180,8 +247,27 @@ class Target:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ApproverRule:
+    """Who may decide a call: whoever each of the `groups` names by role or by name; an empty group is nobody.
+
+    `other`: not the person who asked for the task. `quorum`: so many different people must approve; one denial ends it.
+    `always_ask`: no grant and no looser policy of a workspace does away with the question.
+    """
+
+    groups: tuple[tuple[str, ...], ...] = ((),)
+    other: bool = False
+    quorum: int = 1
+    expires_seconds: int = 86_400
+    always_ask: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
-    """The ledger row of a tool call. `arguments` is the normalised JSON text that will run, byte for byte."""
+    """The ledger row of a tool call. `arguments` is the normalised JSON text that will run, byte for byte.
+
+    `rule` is who may decide it and `votes` are those who approved so far, both from when it was put on a card.
+    `original` holds the model's own arguments once a person (`edited_by`) has changed them.
+    """
 
     call_id: str
     task_id: int
@@ -200,29 +286,31 @@ class Call:
     title: str = ""
     reason: str = ""
     decided_by: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ApproverRule:
-    """Who may decide: role or member names; an empty list is nobody."""
-
-    approvers: tuple[str, ...] = ()
-    expires_seconds: int = 86_400
+    rule: ApproverRule | None = None
+    votes: tuple[str, ...] = ()
+    original: str | None = None
+    edited_by: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Approval:
-    """What a person is asked: the calls of one turn, each an item with a verdict of its own."""
+    """What a person is asked: the calls of one turn, each an item with a verdict and a rule of its own.
+
+    `revision` counts how often what it shows has changed; `shown_at` is where it was sent. `remind_at` is when it is
+    brought to mind once, None after that. An item that a newer card shows anew is here as this card showed it.
+    """
 
     approval_id: int
     task_id: int
     token: str
     kind: ApprovalKind
     status: ApprovalStatus
-    approvers: tuple[str, ...]
     created_at: datetime
     expires_at: datetime
     items: tuple[Call, ...] = ()
+    revision: int = 1
+    shown_at: tuple[Address, ...] = ()
+    remind_at: datetime | None = None
     note: str = ""
     decided_by: str | None = None
     decided_at: datetime | None = None
@@ -244,16 +332,11 @@ class Artifact:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Button:
-    """What a card offers; `value` is the card's token plus the verdict, never the arguments."""
-
-    label: str
-    value: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Delivery:
-    """Something that leaves: sent in order per address, at least once, never twice under one `dedup_key`."""
+    """Something that leaves: sent in order per address, at least once, never twice under one `dedup_key`.
+
+    `parts` are the platform's ids of what was sent of it so far, by attempts that did not come to its end.
+    """
 
     delivery_id: int
     task_id: int | None
@@ -265,9 +348,9 @@ class Delivery:
     attempts: int
     next_attempt_at: datetime
     expires_at: datetime
-    buttons: tuple[Button, ...] = ()
     approval_id: int | None = None
     sent_as: str | None = None
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Literal
 from agent import progress, texts
 from agent.artifacts import describe
 from agent.domain import Call, CallStatus, Entry, Target
+from agent.edits import previewed, told
 from agent.endings import tool_entry
 from agent.errors import TargetChanged, ToolError
 from agent.ports.clock import Clock
@@ -16,7 +17,7 @@ from agent.ports.files import Blobs, WorkspaceFiles, Workspaces
 from agent.ports.store import CallChange, Step
 from agent.progress import ProgressSettings
 from agent.run import Run, Stopped
-from agent.tool import Preview, ToolContext, ToolRegistry, clean, digest, in_thread, parse
+from agent.tool import ToolContext, ToolRegistry, clean, digest, in_thread, parse
 
 RESULT_LIMIT = 16_000
 """Characters of a result that the model gets; the whole goes to a file of the workspace."""
@@ -39,10 +40,7 @@ class Effects:
         tool = self.registry[call.tool]
         try:
             arguments = parse(tool, call.arguments)
-            if tool.preview is None:
-                shown = Preview(title=tool.name, text=call.arguments)
-            else:
-                shown = await run.interruptible(tool.preview(self._context(run, call), arguments))
+            shown = await run.interruptible(previewed(tool, self._context(run, call), arguments))
         except ToolError as error:
             answer(run, call, str(error), "failed")
             return replace(call, status="failed")
@@ -100,7 +98,7 @@ class Effects:
         except TargetChanged:
             return "target_changed"
         except ToolError as error:
-            answer(run, call, str(error), "failed")
+            answer(run, call, told(call) + str(error), "failed")
         except Stopped as stopped:
             if stopped.clean and call.targets:
                 await self._after_stop(run, call)
@@ -121,7 +119,7 @@ class Effects:
                 await self._already(run, call, files, texts.DONE_BEFORE_STOP)
 
     async def _finish(self, run: Run, call: Call, text: str, *, changed: bool) -> None:
-        shown = await self._capped(run, clean(text))
+        shown = await self._capped(run, told(call) + clean(text))
         verdict = progress.judge(run.state.entries, call, shown, changed=changed, settings=self.progress)
         entry = tool_entry(call, shown + verdict.warning, status="done", net=verdict.net)
         run.note(Step(entries=(entry,), call_changes=(CallChange(call_id=call.call_id, status="done"),)))

@@ -6,7 +6,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from agent import texts
-from agent.domain import CLOSED_CALLS, COLLECTED, Approval, ApprovalStatus, Call, CallStatus, Entry, TaskStatus
+from agent.domain import (
+    CLOSED_CALLS,
+    COLLECTED,
+    TERMINAL,
+    Approval,
+    ApprovalStatus,
+    Call,
+    CallStatus,
+    Entry,
+    Task,
+    TaskStatus,
+)
+from agent.errors import Conflict
 from agent.ports.store import ApprovalChange, CallChange, NewDelivery, Step, TaskState
 
 DELIVERY_LIFE = timedelta(days=3)
@@ -46,6 +58,37 @@ def ending(
     )
 
 
+def cancellation(state: TaskState, now: datetime) -> Step | None:
+    """The end of a task that a person stops; None for one that runs. Conflict when it has ended."""
+    if state.task.status in TERMINAL:
+        raise Conflict(f"Task {state.task.task_id} has ended already: {state.task.status}.", code="already_ended")
+    if state.task.status == "running":
+        return None
+    return ending(state, "cancelled", texts.CANCELLED, now)
+
+
+def expiry(state: TaskState, card: Approval, now: datetime) -> Step | None:
+    """The end of a task whose card ran out of time; None when the card is decided or has time left."""
+    if card.status != "open" or card.expires_at > now or state.task.status != "waiting_approval":
+        return None
+    return ending(state, "expired", texts.EXPIRED, now, code="approval_expired")
+
+
+def missing_files(task: Task, text: str, now: datetime) -> tuple[NewDelivery, ...]:
+    """Tells the requester at once which files could not be had; the work goes on without them."""
+    return tuple(
+        NewDelivery(
+            kind="notice",
+            to=to,
+            text=text,
+            dedup_key=f"missing:{task.task_id}:{number}",
+            expires_at=now + DELIVERY_LIFE,
+            collected=to.channel in COLLECTED,
+        )
+        for number, to in enumerate(task.reply_to)
+    )
+
+
 def replies(state: TaskState, text: str, now: datetime) -> tuple[NewDelivery, ...]:
     """The one answer of a task, to every address that waits for it."""
     return tuple(
@@ -61,18 +104,18 @@ def replies(state: TaskState, text: str, now: datetime) -> tuple[NewDelivery, ..
     )
 
 
-def settles(state: TaskState, card: Approval, now: datetime, decided: int = 0) -> tuple[NewDelivery, ...]:
-    """Edits a card wherever it was shown; `decided` counts its verdicts so far, one edit for each."""
+def settles(state: TaskState, card: Approval, now: datetime) -> tuple[NewDelivery, ...]:
+    """Redraws a card wherever it was shown, once for each step of the journal."""
     return tuple(
         NewDelivery(
             kind="settle",
             to=to,
-            dedup_key=f"settle:{card.approval_id}:{decided}:{number}",
+            dedup_key=f"settle:{card.approval_id}:{len(state.entries)}:{number}",
             expires_at=now + DELIVERY_LIFE,
             approval_id=card.approval_id,
             collected=to.channel in COLLECTED,
         )
-        for number, to in enumerate(state.task.reply_to)
+        for number, to in enumerate(card.shown_at)
     )
 
 

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Literal
 
 from agent import policy, progress, texts
-from agent.domain import COLLECTED, ApprovalKind, ApproverRule, Call, Entry
+from agent.asking import Asking
+from agent.domain import COLLECTED, Address, ApprovalKind, ApproverRule, Call, DeliveryKind, Entry, Task
+from agent.edits import told
 from agent.effects import Effects, answer
 from agent.endings import tool_entry
 from agent.errors import BadArguments
 from agent.llm.call_text import new_call_id
-from agent.policy import PolicySettings
 from agent.ports.models import Turn
-from agent.ports.store import CallChange, NewApproval, NewDelivery, Step
+from agent.ports.store import ApprovalChange, CallChange, KeptItem, NewApproval, NewDelivery, Step
+from agent.rules import Rules
 from agent.run import Run, Stopped
 from agent.tool import clean, digest, normalised, parse
 
 Answered = Literal["answered", "parked"]
+REMINDER = 0.75
+"""After which part of its time a card is brought to mind."""
 REISSUES = 3
 """How often a call that needs no person is previewed anew when its file keeps changing."""
 
@@ -29,7 +34,8 @@ class Gate:
     """Takes the calls of a turn as far as it can without a person."""
 
     effects: Effects
-    powers: PolicySettings
+    rules: Rules
+    asking: Asking
 
     def propose(self, run: Run, turn: Turn) -> Step:
         """The step that stores a turn with its calls, checked, before anything is done about them."""
@@ -73,13 +79,16 @@ class Gate:
             case "proposed":
                 return await self._gated(run, call)
             case "approved":
-                return await self._change(run, call)
+                same = _same_before(run, call)
+                if same is None:
+                    return await self._change(run, call)
+                answer(run, call, told(call) + texts.joined(same.data["text"]), "done")
             case "started":
                 return await self._after_crash(run, call)
             case "waiting" | "unknown":
                 return "parked"
             case "denied":
-                answer(run, call, texts.denied(call.decided_by, call.reason), "denied")
+                answer(run, call, _denied(run, call), "denied")
             case _:
                 answer(run, call, call.reason or texts.CLOSED_CALL, call.status)
         return "answered"
@@ -89,7 +98,7 @@ class Gate:
     async def _gated(self, run: Run, call: Call) -> Answered:
         if not self._may_go_on(run, call):
             return "answered"
-        match self._rule(run, call):
+        match await self._rule(run, call):
             case policy.Deny():
                 answer(run, call, texts.denied_by_policy(call.capability), "denied")
             case policy.Ask():
@@ -100,8 +109,8 @@ class Gate:
                 return await self._change(run, await self.effects.preview(run, call, "approved"))
         return "answered"
 
-    def _rule(self, run: Run, call: Call) -> policy.Rule:
-        return policy.rule(self.powers, call.capability, run.state.task.origin)
+    async def _rule(self, run: Run, call: Call) -> policy.Rule:
+        return await self.rules.rule(run.state, call.capability)
 
     def _may_go_on(self, run: Run, call: Call) -> bool:
         refusal = progress.refusal(run.state.entries, call, self.effects.progress)
@@ -111,45 +120,53 @@ class Gate:
 
     async def _ask(self, run: Run) -> Answered:
         """One card for every call of the turn that needs a person; the calls before the first have been answered."""
-        asked: list[tuple[str, ApproverRule]] = []
+        asked: list[tuple[Call, ApproverRule]] = []
         for call in run.open_calls():
-            rule = self._rule(run, call)
+            rule = await self._rule(run, call)
             if call.status != "proposed" or call.joined_to is not None or not isinstance(rule, policy.Ask):
                 continue
-            if self._may_go_on(run, call) and (await self.effects.preview(run, call, "waiting")).status == "waiting":
-                asked.append((call.call_id, rule.rule))
+            if not self._may_go_on(run, call):
+                continue
+            shown = await self.effects.preview(run, call, "waiting")
+            if shown.status == "waiting":
+                asked.append((shown, rule.rule))
         if not asked:
             return "answered"
-        await run.write(self._card(run, tuple(call_id for call_id, _ in asked), [rule for _, rule in asked]))
+        await run.write(await self._card(run, asked))
         return "parked"
 
-    def _card(
+    async def _card(
         self,
         run: Run,
-        call_ids: tuple[str, ...],
-        rules: list[ApproverRule],
+        asked: Sequence[tuple[Call, ApproverRule]],
         kind: ApprovalKind = "change",
         note: str = "",
+        kept: Call | None = None,
     ) -> Step:
-        """The step that parks the task: whoever may decide every item, until the first item expires."""
-        token, task = secrets.token_urlsafe(12), run.state.task
-        approvers = tuple(name for name in rules[0].approvers if all(name in rule.approvers for rule in rules))
-        expires_at = self.effects.clock.now() + timedelta(seconds=min(rule.expires_seconds for rule in rules))
+        """The step that parks the task until these calls are decided, or the first of them expires. `kept` is a call
+        as an earlier card showed it."""
+        rules = [rule for _, rule in asked]
+        places = await self.asking.places(run.state, rules)
+        now, token = self.effects.clock.now(), secrets.token_urlsafe(12)
+        seconds = min(rule.expires_seconds for rule in rules)
+        card = NewApproval(
+            token=token,
+            kind=kind,
+            expires_at=now + timedelta(seconds=seconds),
+            call_ids=tuple(call.call_id for call, _ in asked),
+            remind_at=now + timedelta(seconds=seconds * REMINDER),
+            shown_at=places.card,
+            note="\n".join(filter(None, (note, places.note))),
+        )
         return Step(
             entries=(Entry(kind="status", data={"status": "waiting_approval"}),),
-            approval=NewApproval(
-                token=token, kind=kind, approvers=approvers, expires_at=expires_at, call_ids=call_ids, note=note
+            call_changes=tuple(
+                CallChange(call_id=call.call_id, status=call.status, rule=rule, votes=(), reason="")
+                for call, rule in asked
             ),
-            deliveries=tuple(
-                NewDelivery(
-                    kind="approval",
-                    to=to,
-                    dedup_key=f"approval:{token}:{number}",
-                    expires_at=expires_at,
-                    collected=to.channel in COLLECTED,
-                )
-                for number, to in enumerate(task.reply_to)
-            ),
+            approval=card,
+            approval_changes=_kept(run, kept),
+            deliveries=_sent(run.state.task, card),
             status="waiting_approval",
         )
 
@@ -160,7 +177,7 @@ class Gate:
         for _ in range(REISSUES):
             if call.status == "failed" or await self.effects.change(run, call) == "answered":
                 return "answered"
-            rule = self._rule(run, call)
+            rule = await self._rule(run, call)
             if isinstance(rule, policy.Ask):
                 return await self._reissue(run, call, rule.rule)
             call = await self.effects.preview(run, call, "approved")
@@ -168,9 +185,10 @@ class Gate:
         return "answered"
 
     async def _reissue(self, run: Run, call: Call, rule: ApproverRule) -> Answered:
-        if (await self.effects.preview(run, call, "waiting")).status == "failed":
+        shown = await self.effects.preview(run, call, "waiting")
+        if shown.status == "failed":
             return "answered"
-        await run.write(self._card(run, (call.call_id,), [rule], note=texts.CHANGED_SINCE))
+        await run.write(await self._card(run, [(shown, rule)], note=texts.CHANGED_SINCE, kept=call))
         return "parked"
 
     async def _after_crash(self, run: Run, call: Call) -> Answered:
@@ -178,10 +196,10 @@ class Gate:
         tool = self.effects.registry.get(call.tool)
         if tool is not None and (tool.idempotent or call.targets):
             return await self._change(run, call)
-        rule = self._rule(run, call)
+        rule = await self._rule(run, call)
         asked = rule.rule if isinstance(rule, policy.Ask) else policy.DEFAULT_RULE
-        run.note(Step(call_changes=(CallChange(call_id=call.call_id, status="unknown"),)))
-        await run.write(self._card(run, (call.call_id,), [asked], kind="outcome", note=texts.EFFECT_UNKNOWN))
+        unknown = replace(call, status="unknown")
+        await run.write(await self._card(run, [(unknown, asked)], kind="outcome", note=texts.EFFECT_UNKNOWN, kept=call))
         return "parked"
 
     # --- the turn as it is stored ---
@@ -227,6 +245,62 @@ def assistant(turn: Turn, calls: list[Call]) -> dict[str, Any]:
             "cost_usd": None if usage.cost_usd is None else str(usage.cost_usd),
         },
     }
+
+
+def _denied(run: Run, call: Call) -> str:
+    """What the model reads about a call that a person did not want as it is."""
+    wishes = (entry.data for entry in run.state.entries if entry.kind == "decision")
+    if any(said.get("verdict") == "changes" and call.call_id in said.get("call_ids", ()) for said in wishes):
+        return texts.changes_wanted(call.decided_by, call.reason)
+    return texts.denied(call.decided_by, call.reason)
+
+
+def _kept(run: Run, call: Call | None) -> tuple[ApprovalChange, ...]:
+    """The earlier card of a call keeps what it showed and how that was decided."""
+    card = next((one for one in run.state.approvals if call and one.approval_id == call.approval_id), None)
+    if call is None or card is None:
+        return ()
+    item = KeptItem(
+        call_id=call.call_id,
+        arguments=call.arguments,
+        title=call.title,
+        preview=call.preview,
+        status="approved",
+        decided_by=call.decided_by,
+        votes=call.votes,
+    )
+    return (ApprovalChange(approval_id=card.approval_id, status=card.status, kept=(item,)),)
+
+
+def _sent(task: Task, card: NewApproval) -> tuple[NewDelivery, ...]:
+    """The card to where it is shown, and to whoever waits for an answer elsewhere where that is."""
+    elsewhere = [to for to in task.reply_to if to not in card.shown_at]
+    text = texts.asked_elsewhere(card.shown_at, card.note)
+    return (
+        *(_delivery(card, "approval", number, to) for number, to in enumerate(card.shown_at)),
+        *(_delivery(card, "notice", number, to, text) for number, to in enumerate(elsewhere)),
+    )
+
+
+def _delivery(card: NewApproval, kind: DeliveryKind, number: int, to: Address, text: str = "") -> NewDelivery:
+    return NewDelivery(
+        kind=kind,
+        to=to,
+        text=text,
+        dedup_key=f"{kind}:{card.token}:{number}",
+        expires_at=card.expires_at,
+        collected=to.channel in COLLECTED,
+    )
+
+
+def _same_before(run: Run, call: Call) -> Entry | None:
+    """The result of an equal call that ran earlier in the turn: proposed so, or made equal by a person's edit."""
+    for other in run.state.calls:
+        if (other.turn, other.sha256) == (call.turn, call.sha256) and other.position < call.position:
+            result = run.result_of(other.call_id)
+            if result is not None and result.data["status"] == "done":
+                return result
+    return None
 
 
 def _join(run: Run, call: Call) -> Answered:

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from agent.domain import Entry, Task
+from agent.pictures import Pictures, with_pictures
 from agent.ports.models import ChatMessage
 from agent.ports.store import PastTask, TaskState
 from agent.tool import clean
@@ -66,16 +67,20 @@ class Ended:
         return Rendered(model=model, messages=made, size=_bytes(made), ids=frozenset(ids - taken))
 
 
-def messages(state: TaskState, past: Sequence[Ended], model: str) -> list[ChatMessage]:
+def messages(
+    state: TaskState, past: Sequence[Ended], model: str, pictures: Pictures | None = None
+) -> list[ChatMessage]:
     """Earlier tasks and the current one in the OpenAI chat format, without the system message.
 
     Every request begins with a header that numbers it, also while it is the newest: what is earlier conversation is
     told by the numbers, so no byte changes when the next request comes and a provider's prefix cache keeps hitting.
     `model` is the PROVIDER/MODEL that will answer. The messages of ended tasks are shared: nobody may change them.
+    Only the current request carries its `pictures`.
     """
     taken: set[str] = set()
     earlier = [message for ended in past for message in ended.rendered(model, taken).messages]
-    return [*earlier, *_turns(state.task, state.entries, model, taken)]
+    request, *turns = _turns(state.task, state.entries, model, taken)
+    return [*earlier, with_pictures(request, pictures) if pictures else request, *turns]
 
 
 def next_window(state: TaskState, past: Sequence[Ended], context_tokens: int) -> tuple[int, int] | None:
@@ -118,7 +123,7 @@ def _ended(ended: PastTask, model: str, taken: set[str]) -> Iterator[ChatMessage
 
 def _turns(task: Task, entries: Sequence[Entry], model: str, taken: set[str]) -> Iterator[ChatMessage]:
     """The turns of one task. The first user entry is the request that the task's own row holds."""
-    yield _request(task, task.prompt)
+    yield _request(task, task.prompt, _missing(entries))
     opened = False
     for index, entry in enumerate(entries):
         if entry.kind == "assistant":
@@ -129,14 +134,22 @@ def _turns(task: Task, entries: Sequence[Entry], model: str, taken: set[str]) ->
             opened = True
 
 
-def _request(task: Task, text: str) -> ChatMessage:
+def _missing(entries: Sequence[Entry]) -> str:
+    """What the request's files lack, from its own entry."""
+    first = next((entry.data for entry in entries if entry.kind == "user"), {})
+    found = first.get("missing")
+    lines = [f"\n- {one.get('name')}: {one.get('reason')}" for one in found] if isinstance(found, list) else []
+    return "\n\nSent along, but it could not be fetched:" + "".join(lines) if lines else ""
+
+
+def _request(task: Task, text: str, missing: str = "") -> ChatMessage:
     """A user message. Its time is the task's own, so that a resumed task reads the same to the byte."""
     at = f"{task.created_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     sender = " ".join(task.requester.split())
     sent = "".join(f"\n- {path}" for path in task.files)
     along = f"\n\nFiles sent along:{sent}" if sent else ""
     head = f"[Request {task.seq} from {sender} by {task.origin}, {at}]"
-    return {"role": "user", "content": clean(f"{head}\n{text}{along}")}
+    return {"role": "user", "content": clean(f"{head}\n{text}{along}{missing}")}
 
 
 def _said(text: str) -> ChatMessage:

@@ -6,17 +6,22 @@ import hashlib
 import unicodedata
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
 from pathlib import PurePosixPath
 
 from agent import texts
-from agent.domain import IncomingFile, IncomingMessage
+from agent.command_texts import queued
+from agent.domain import IncomingFile, IncomingMessage, TaskStatus
 from agent.errors import BadInput, Draining, TargetChanged, ToolError
 from agent.ports.files import WorkspaceFiles, Workspaces
-from agent.ports.store import Accepted, Store
+from agent.ports.store import Accepted, NewDelivery, Store
 from agent.tool import clean, in_thread
 
 TEXT_LIMIT = 40_000
 """Characters of one request; more belongs into a file. (Slack truncates messages over 40,000.)"""
+NOTICE_LIFE = timedelta(hours=1)
+"""How long it is tried to say that a request waits."""
 NAME_BYTES = 200
 """Of a file's name; file systems take 255, and a number may be added."""
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -32,28 +37,55 @@ class TaskInbox:
     workspaces: Workspaces
     draining: bool = field(default=False)
 
+    def checked(self, message: IncomingMessage) -> IncomingMessage:
+        """The message as it will be read: Draining; BadInput for one that is empty or too long."""
+        if self.draining:
+            raise Draining(texts.DRAINING)
+        text = clean(message.text).strip()
+        if not text and not message.files and not message.awaited_files:
+            raise BadInput("The request is empty. Say what should be done.", field="text")
+        if len(text) > TEXT_LIMIT:
+            raise BadInput(f"The request has {len(text)} characters; at most {TEXT_LIMIT} are read.", field="text")
+        return replace(message, text=text)
+
     async def accept(self, message: IncomingMessage) -> Accepted:
         """Make the task durable; only after this returns may the event be acknowledged.
 
         Files are kept below `inbox/` first, so that a committed task never names a file that is not there.
         """
-        if self.draining:
-            raise Draining(texts.DRAINING)
-        text = clean(message.text).strip()
-        if not text and not message.files:
-            raise BadInput("The request is empty. Say what should be done.", field="text")
-        if len(text) > TEXT_LIMIT:
-            raise BadInput(f"The request has {len(text)} characters; at most {TEXT_LIMIT} are read.", field="text")
+        message = self.checked(message)
         workspace = message.workspace or self.workspaces.for_address(message.address)
+        files = await self._kept(message, workspace) if message.files else ()
+        return await self.store.accept(message, workspace=workspace, files=files, waits=partial(_waits, message))
+
+    async def _kept(self, message: IncomingMessage, workspace: str) -> tuple[str, ...]:
+        """The paths of the files sent along; those of a repeat were kept before and may be gone on purpose."""
+        if await self.store.received(message.dedup_key) is not None:
+            return ()
         files = self.workspaces.open(workspace)
         try:
-            names = [await in_thread(_keep, files, file) for file in message.files]
+            return tuple([await in_thread(keep, files, file) for file in message.files])
         except ToolError as error:
             raise BadInput(f"The files could not be kept: {error}", field="files") from None
-        return await self.store.accept(replace(message, text=text), workspace=workspace, files=tuple(names))
 
 
-def _keep(files: WorkspaceFiles, file: IncomingFile) -> str:
+def _waits(message: IncomingMessage, task_id: int, behind: TaskStatus) -> tuple[NewDelivery, ...]:
+    """In a chat nobody sees that a request waits for another one; elsewhere its status says so."""
+    if message.origin != "message":
+        return ()
+    return tuple(
+        NewDelivery(
+            kind="notice",
+            to=to,
+            text=queued(behind),
+            dedup_key=f"queued:{task_id}:{number}",
+            expires_at=message.received_at + NOTICE_LIFE,
+        )
+        for number, to in enumerate(message.reply_to)
+    )
+
+
+def keep(files: WorkspaceFiles, file: IncomingFile) -> str:
     """Save a file below `inbox/` under its own name; another content of that name gets a number."""
     name = PurePosixPath(_file_name(file.name))
     wanted = hashlib.sha256(file.content).hexdigest()

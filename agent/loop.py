@@ -11,19 +11,24 @@ from functools import partial
 from typing import Any
 
 from agent import budget, history, progress, texts
+from agent.arrivals import Arrivals
+from agent.arrivals import told as told_missing
 from agent.budget import BudgetSettings
 from agent.domain import Entry
-from agent.endings import ending
+from agent.endings import ending, missing_files
 from agent.errors import BudgetExceeded, ContextTooLong, ModelRefused, ModelUnavailable, NotFound
 from agent.gate import Gate, assistant
 from agent.live import Live
 from agent.llm.call_text import calls_in
 from agent.people import People
+from agent.pictures import Pictures, pictures_of
 from agent.ports.channels import Progress
 from agent.ports.clock import Clock
 from agent.ports.models import ChatMessage, ModelProfile, Models, Restarted, TextDelta, Turn
 from agent.ports.store import Step, Store, TaskState
 from agent.run import Run, Stopped
+from agent.showing import Showing
+from agent.tool import in_thread
 
 SHOWN_SECONDS = 0.05
 """Pause between two pieces of live progress: 20 a second to a browser of the same process."""
@@ -56,13 +61,16 @@ class Loop:
     tools: Sequence[dict[str, Any]]
     budget: BudgetSettings
     people: People
+    arrivals: Arrivals
+    showing: Showing
     system_prompt: Callable[[TaskState], Awaitable[str]]
 
     async def run(self, run: Run) -> None:
         """Work until the task is terminal or parked; every end is committed. LeaseLost passes through."""
         run.on_write = partial(self._show, run)
         try:
-            await self._work(run)
+            async with self.showing.of(run):
+                await self._work(run)
         except Stopped as stopped:
             await self._stop(run, clean=stopped.clean)
         except TaskFailed as failure:
@@ -77,8 +85,7 @@ class Loop:
 
     async def _work(self, run: Run) -> None:
         if not run.state.entries:
-            task = run.state.task
-            run.note(Step(entries=(Entry(kind="user", data={"text": task.prompt, "files": list(task.files)}),)))
+            await self._begin(run)
         while True:
             if run.stop.is_set():
                 raise Stopped
@@ -95,6 +102,18 @@ class Loop:
                 run.note(Step(usage=(turn.usage,)))
                 raise TaskFailed("too_many_calls", texts.too_many_calls(len(turn.calls), CALLS_AT_ONCE))
             await run.write(self.gate.propose(run, turn))
+
+    async def _begin(self, run: Run) -> None:
+        """The request as the journal's first row, once the files are there that came with it."""
+        task = run.state.task
+        if not task.awaited_files:
+            run.note(Step(entries=(Entry(kind="user", data={"text": task.prompt, "files": list(task.files)}),)))
+            return
+        arrived = await run.interruptible(self.arrivals.fetch(task))
+        missing = [{"name": one.name, "reason": one.reason} for one in arrived.missing]
+        data = {"text": task.prompt, "files": list(arrived.paths), **({"missing": missing} if missing else {})}
+        told = missing_files(task, told_missing(arrived.missing), self.clock.now()) if missing else ()
+        await run.write(Step(entries=(Entry(kind="user", data=data),), files=arrived.paths, deliveries=told))
 
     # --- the model ---
 
@@ -133,8 +152,16 @@ class Loop:
         return await self._asked(run, profile, system)
 
     async def _asked(self, run: Run, profile: ModelProfile, system: ChatMessage) -> Turn:
-        messages = [system, *history.messages(run.state, run.past, profile.model)]
+        messages = [system, *history.messages(run.state, run.past, profile.model, await self._pictures(run, profile))]
         return await run.interruptible(self._streamed(run, profile, messages))
+
+    async def _pictures(self, run: Run, profile: ModelProfile) -> Pictures | None:
+        task = run.state.task
+        if not task.files:
+            return None
+        return await in_thread(
+            pictures_of, self.gate.effects.workspaces.open(task.workspace), task.files, seen=profile.vision
+        )
 
     async def _streamed(self, run: Run, profile: ModelProfile, messages: list[ChatMessage]) -> Turn:
         text: list[str] = []
@@ -167,7 +194,7 @@ class Loop:
                 self.budget,
                 member_usd=await self.store.spent_usd(since, task.requester),
                 total_usd=await self.store.spent_usd(since),
-                own_cap=self.people.budget_day_usd(task.requester),
+                own_cap=await self.people.budget_day_usd(task.requester),
             )
 
     # --- the end ---

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
 
 import structlog
 
-from agent import texts
-from agent.domain import Approval, Button, Delivery, DeliveryStatus
+from agent import cards
+from agent.decisions import card_of, number_of
+from agent.domain import Delivery, DeliveryStatus
 from agent.errors import BadInput, ChannelUnavailable, DeliveryRefused, DeliveryUnsure, StorageError
+from agent.people import People
 from agent.ports.channels import Channel, Outgoing
 from agent.ports.clock import Clock
-from agent.ports.store import Queries, Store
+from agent.ports.store import Queries, Store, TaskState
 from agent.rounds import repeated
 
 log = structlog.get_logger()
 
 AT_ONCE = 50
 """Deliveries under way at a time, over all addresses."""
+SLOW_ATTEMPT = timedelta(seconds=30)
+"""After which it is thought that another process may have begun on a delivery and died."""
 STORAGE_PAUSE = 1.0
 """Seconds before the database is tried again."""
 LONGEST_PAUSE = 300.0
@@ -35,12 +40,14 @@ class Rows(Store, Queries, Protocol):
 class Outbox:
     """Sends what is due, one delivery at a time for each address."""
 
-    def __init__(self, rows: Rows, channels: Mapping[str, Channel], clock: Clock) -> None:
+    def __init__(self, rows: Rows, channels: Mapping[str, Channel], people: People, clock: Clock) -> None:
         self._rows = rows
         self._channels = channels
+        self._people = people
         self._clock = clock
         self._sending: dict[int, asyncio.Task[None]] = {}
         self._loop: asyncio.Task[None] | None = None
+        self._began = clock.now()
 
     def start(self) -> None:
         """Send in the background until `stop`."""
@@ -114,27 +121,37 @@ class Outbox:
         channel = self._channels.get(delivery.to.channel)
         if channel is None:
             raise ChannelUnavailable(f"The channel {delivery.to.channel} is not running here.", retry_after=60)
-        outgoing = await self._rendered(delivery)
-        sent_as: str | None = None
-        if delivery.kind == "settle":
-            sent_as = (
-                await self._rows.card_sent_as(outgoing.approval.approval_id, delivery.to) if outgoing.approval else None
-            )
-            if sent_as is not None:
-                await channel.settle(outgoing, sent_as)
-        else:
-            sent_as = await channel.send(outgoing)
-        await self._record(delivery, "sent", sent_as=sent_as)
+        outgoing = replace(await self._rendered(delivery), may_have_arrived=self._may_have_arrived(delivery))
+        await self._record(delivery, "sent", sent_as=await self._sent_as(channel, outgoing))
+
+    async def _sent_as(self, channel: Channel, outgoing: Outgoing) -> str | None:
+        """Send, or redraw a card; a channel that cannot change what it sent gets a message more."""
+        if outgoing.delivery.kind != "settle" or "edits" not in channel.features:
+            return await channel.send(outgoing)
+        card = outgoing.approval
+        sent_as = await self._rows.card_sent_as(card.approval_id, outgoing.delivery.to) if card else None
+        if sent_as is not None:
+            await channel.settle(outgoing, sent_as)
+        return sent_as
+
+    def _may_have_arrived(self, delivery: Delivery) -> bool:
+        """Whether somebody may have sent it before: an earlier attempt, or a process that died while it did."""
+        waited = self._clock.now() - delivery.next_attempt_at
+        return delivery.attempts > 0 or delivery.next_attempt_at < self._began or waited > SLOW_ATTEMPT
 
     async def _rendered(self, delivery: Delivery) -> Outgoing:
         """The delivery with what it carries; a card is drawn from its rows as they are now."""
+        if delivery.approval_id is not None and delivery.task_id is not None:
+            return await self._card(delivery, await self._rows.load(delivery.task_id), delivery.approval_id)
         task = (await self._rows.load(delivery.task_id)).task if delivery.task_id is not None else None
-        if delivery.approval_id is not None:
-            approval = await self._rows.find_approval(approval_id=delivery.approval_id)
-            text = texts.card(approval) if approval.status == "open" else texts.verdict(approval)
-            return Outgoing(delivery=delivery, text=text, buttons=_buttons(approval), task=task, approval=approval)
         made = await self._rows.artifacts(task.task_id) if task is not None and delivery.kind == "reply" else []
         return Outgoing(delivery=delivery, text=delivery.text, artifacts=tuple(made), task=task)
+
+    async def _card(self, delivery: Delivery, state: TaskState, approval_id: int) -> Outgoing:
+        approval = card_of(state, approval_id)
+        card = cards.card(approval, state.task, await self._people.by_name(), number_of(state, approval_id))
+        text = cards.text(approval, card, cards.place(delivery.to), again=delivery.kind == "settle")
+        return Outgoing(delivery=delivery, text=text, task=state.task, approval=approval, card=card)
 
     async def _retry(self, delivery: Delivery, reason: str, retry_after: float | None) -> None:
         pause = min(2.0**delivery.attempts, LONGEST_PAUSE) if retry_after is None else retry_after
@@ -161,12 +178,3 @@ class Outbox:
                 await self._clock.sleep(STORAGE_PAUSE)
             else:
                 return
-
-
-def _buttons(approval: Approval) -> tuple[Button, ...]:
-    if approval.status != "open" or not approval.approvers:
-        return ()
-    return (
-        Button(label="Approve", value=f"{approval.token}:approved"),
-        Button(label="Deny", value=f"{approval.token}:denied"),
-    )

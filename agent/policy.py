@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
@@ -18,7 +18,7 @@ POWERS = (
 )  # fmt: skip
 """The powers a policy may name; a misspelt one must not silently protect nothing."""
 
-DEFAULT_RULE = ApproverRule(approvers=("approver",), expires_seconds=86_400)
+DEFAULT_RULE = ApproverRule(groups=(("approver",),), expires_seconds=86_400)
 """Who is asked where the policy names nobody."""
 
 
@@ -86,9 +86,16 @@ def rule(settings: PolicySettings, capability: str, origin: Origin) -> Rule:
     return said
 
 
-def may_decide(member: Member, approvers: Sequence[str]) -> bool:
-    """Whether a person is named by role or by name; an empty list names nobody."""
-    return member.name in approvers or not member.roles.isdisjoint(approvers)
+def fits(member: Member, rule: ApproverRule, requester: str) -> bool:
+    """Whether a person may decide what this requester asked for: each group names them by role or by name."""
+    if not rule.groups or (rule.other and member.name == requester):
+        return False
+    return all(member.name in group or not member.roles.isdisjoint(group) for group in rule.groups)
+
+
+def electors(rule: ApproverRule, people: Mapping[str, Member], requester: str) -> list[str]:
+    """The names of those who may decide, in the order of `people`."""
+    return [name for name, member in people.items() if fits(member, rule, requester)]
 
 
 def _said(settings: PolicySettings, capability: str) -> Rule | None:
@@ -107,5 +114,5 @@ def _weight(pattern: str, capability: str) -> tuple[bool, int]:
 
 def _rule(said: Literal["allow", "deny"] | AskSettings) -> Rule:
     if isinstance(said, AskSettings):
-        return Ask(ApproverRule(approvers=said.ask, expires_seconds=said.expires))
+        return Ask(ApproverRule(groups=(said.ask,), expires_seconds=said.expires))
     return Allow() if said == "allow" else Deny()

@@ -19,6 +19,7 @@ STOP_SECONDS = 10.0
 
 _FIELDS = tuple(field.name for field in fields(Step))
 _SEQUENCES = frozenset(field.name for field in fields(Step) if field.default == ())
+_OF_CALLS = tuple(field.name for field in fields(CallChange))
 
 
 class Stopped(BaseException):
@@ -35,7 +36,7 @@ class Stopped(BaseException):
 class Run:
     """The rows of a claimed task. `note` gathers what need not be durable at once; `write` commits it all.
 
-    `written` counts the rows of the journal that are committed; `on_write` is called after each commit.
+    `written` counts the rows of the journal in the database; `on_write` is called after each commit.
     """
 
     def __init__(self, store: Store, state: TaskState, past: list[Ended], owner: str) -> None:
@@ -85,11 +86,10 @@ class Run:
             return
         merged, self._noted = _merged(self._noted), []
         try:
-            await self._store.advance(self.key, merged)
+            self.written = await self._store.advance(self.key, merged)
         except StopRequested:
             self._state, self._noted = before, noted
             raise Stopped from None
-        self.written = len(self._state.entries)
         self.on_write()
 
     async def interruptible(self, work: Coroutine[Any, Any, T]) -> T:
@@ -134,18 +134,13 @@ def _applied(state: TaskState, step: Step) -> TaskState:
     for change in step.call_changes:
         calls[change.call_id] = _changed(calls[change.call_id], change)
     task = state.task
+    if step.files is not None:
+        task = replace(task, files=step.files, awaited_files=())
     if step.status is not None:
         task = replace(task, status=step.status, answer=step.answer or task.answer, error_code=step.error_code)
     return replace(state, task=task, entries=state.entries + step.entries, calls=tuple(calls.values()))
 
 
 def _changed(call: Call, change: CallChange) -> Call:
-    return replace(
-        call,
-        status=change.status,
-        reason=call.reason if change.reason is None else change.reason,
-        decided_by=change.decided_by or call.decided_by,
-        title=change.title or call.title,
-        preview=change.preview or call.preview,
-        targets=call.targets if change.targets is None else change.targets,
-    )
+    given = {name: value for name in _OF_CALLS if (value := getattr(change, name)) is not None}
+    return replace(call, **given)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
-from agent.domain import Approval, Call
+from agent.domain import Address, Approval, ApproverRule, Call
 
 CONTINUE = 'Reply "continue" to go on.'
 RESULT_SHOWN = 400
@@ -12,69 +13,6 @@ RESULT_SHOWN = 400
 
 
 # --- to people ----------------------------------------------------------------------------------------------------
-
-
-def card(approval: Approval) -> str:
-    """The text of an approval: what will happen, item by item, and how to decide without buttons."""
-    many = len(approval.items) > 1
-    lines = [_question(approval)]
-    if approval.note:
-        lines.append(approval.note)
-    for call in approval.items:
-        head = f"{call.item}. {call.title}" if many else call.title
-        lines += ["", head, call.preview]
-    lines += ["", how_to_decide(approval)]
-    return "\n".join(lines).strip()
-
-
-def _question(approval: Approval) -> str:
-    count = len(approval.items)
-    if approval.kind == "outcome":
-        return f"Approval {approval.approval_id}: it is unknown whether this happened. Please look and say."
-    changes = "a change" if count == 1 else f"{count} changes"
-    return f"Approval {approval.approval_id}: {changes} to sign off"
-
-
-def how_to_decide(approval: Approval) -> str:
-    """Who may decide, and the words for it."""
-    number = approval.approval_id
-    if not approval.approvers:
-        return "Nobody may approve this: an admin must name approvers in `agent.policy` of config.yaml."
-    who = ", ".join(approval.approvers)
-    until = f"{approval.expires_at:%Y-%m-%d %H:%M} UTC"
-    if approval.kind == "outcome":
-        return f"approve {number} --outcome happened|again|skip ({who}; until {until})"
-    return f"approve {number} or deny {number} with a reason ({who}; until {until})"
-
-
-def verdict(approval: Approval) -> str:
-    """What became of a card; replaces its buttons."""
-    number, by = approval.approval_id, approval.decided_by
-    match approval.status:
-        case "approved":
-            return f"Approval {number}: approved by {by}.\n{_item_verdicts(approval.items)}".strip()
-        case "denied" | "changes":
-            return f"Approval {number}: denied by {by}.\n{_item_verdicts(approval.items)}".strip()
-        case "expired":
-            return f"Approval {number}: expired, nothing was run. Still needed? approve {number} --ask-again"
-        case "cancelled":
-            return f"Approval {number}: the task was cancelled, nothing was run."
-        case "superseded":
-            return f"Approval {number}: replaced by a newer card."
-        case "open":
-            return f"{card(approval)}\n{_item_verdicts(approval.items)}"
-
-
-def _item_verdicts(items: Sequence[Call]) -> str:
-    decided = [call for call in items if call.status != "waiting"]
-    if len(items) < 2:
-        return "".join(f"Reason: {call.reason}" for call in decided if call.reason)
-    return "\n".join(f"{call.item}. {call.title}: {_verdict_of(call)}" for call in decided)
-
-
-def _verdict_of(call: Call) -> str:
-    word = "denied" if call.status == "denied" else "approved"
-    return f"{word} ({call.reason})" if call.reason else word
 
 
 def failed(reason: str) -> str:
@@ -117,6 +55,135 @@ def ask_again(prompt: str) -> str:
     return f"The approval expired before anybody decided. If the change is still needed, propose it again.\n\n{prompt}"
 
 
+# --- cards --------------------------------------------------------------------------------------------------------
+
+
+def card_title(approval: Approval, number: int) -> str:
+    """Which approval it is, of which task, and which card of that task."""
+    which = f", card {number} of this task" if number > 1 else ""
+    title = f"Approval {approval.approval_id} (task {approval.task_id}{which})"
+    if approval.status != "open":
+        return title
+    return f"{title}: {'did this happen?' if approval.kind == 'outcome' else 'please decide'}"
+
+
+def who(rule: ApproverRule, requester: str) -> str:
+    """Whom a rule names, in words."""
+    named = " and also ".join(" or ".join(group) or "nobody" for group in rule.groups) or "nobody"
+    count = f"{rule.quorum} of " if rule.quorum > 1 else ""
+    return f"{count}{named}" + (f", but not {requester}, who asked" if rule.other else "")
+
+
+def who_decides(rule: ApproverRule, able: Sequence[str], requester: str) -> str:
+    """Who may decide, or what an admin must do when too few may."""
+    if len(able) >= max(rule.quorum, 1):
+        return f"For {who(rule, requester)}."
+    few = f"there is only {', '.join(able)}" if able else "there is no such person"
+    return (
+        f"Nobody may approve this: it takes {who(rule, requester)}, and {few}. An admin adds people with "
+        "`signoff people`, or names others in `agent.policy` of config.yaml."
+    )
+
+
+def votes(names: Sequence[str], quorum: int) -> str:
+    """How far several people have come who must approve."""
+    return f"{len(names)} of {quorum}: {', '.join(names)}"
+
+
+def edited_item(call: Call) -> str:
+    """Why an item does not show what the model proposed."""
+    return f"Item {call.item} was edited by {call.edited_by}."
+
+
+def how_to_decide(approval: Approval, where: Literal["chat", "terminal"]) -> str:
+    """The words that decide a card where it is read."""
+    number, chat = approval.approval_id, where == "chat"
+    if approval.status == "expired":
+        return "" if chat else f"Still needed? signoff approve {number} --ask-again"
+    if approval.kind == "outcome":
+        return f"{'/approve' if chat else 'signoff approve'} {number} {'' if chat else '--outcome '}happened|again|skip"
+    if chat:
+        words = f"/approve {number}, /deny {number} reason, or /changes {number} what should be different"
+        single = f"a single item: /approve {number} 1, /deny {number} 1 reason"
+    else:
+        words = (
+            f"signoff approve {number}, signoff deny {number} --reason TEXT, or signoff changes {number} --reason TEXT"
+        )
+        single = "a single item: --item 1"
+    return f"{words} ({single})" if len(approval.items) > 1 else words
+
+
+def item_verdict(approval: Approval, call: Call) -> str:
+    """What became of an item."""
+    by = call.decided_by
+    if approval.kind == "outcome" and by is not None:
+        return {"done": f"it happened, says {by}", "cancelled": f"left by {by}"}.get(call.status, f"again, says {by}")
+    match call.status:
+        case "denied":
+            return f"denied by {by}: {call.reason}" if call.reason else f"denied by {by}"
+        case "expired":
+            return "expired, not run"
+        case "cancelled" | "superseded":
+            return "cancelled, not run"
+        case _:
+            return f"approved by {', '.join(call.votes) or by}"
+
+
+def card_verdict(approval: Approval) -> str:
+    """What became of a card."""
+    match approval.status:
+        case "expired":
+            return "Expired: nobody decided in time, so nothing was run."
+        case "cancelled":
+            return "Cancelled with its task; nothing was run."
+        case "superseded":
+            return "Replaced by a newer card."
+        case "changes":
+            return f"Nothing was run: {approval.decided_by} asked for changes."
+        case _:
+            return f"{approval.status.capitalize()} by {approval.decided_by}."
+
+
+def counted(approval: Approval, pressed: Sequence[Call], items: Sequence[Call]) -> str:
+    """For whoever pressed: what became of which items, and how many still wait for somebody."""
+    by_words: dict[str, list[str]] = {}
+    for call in pressed:
+        by_words.setdefault(_so_far(approval, call), []).append(str(call.item))
+    left = sum(call.status in {"waiting", "unknown"} for call in items)
+    if len(items) == 1:
+        return f"Approval {approval.approval_id}: {', '.join(by_words)}."
+    parts = [
+        f"{'item' if len(numbers) == 1 else 'items'} {', '.join(numbers)} {words}"
+        for words, numbers in by_words.items()
+    ]
+    more = f" {left} {'item still waits' if left == 1 else 'items still wait'} for a decision." if left else ""
+    return f"Approval {approval.approval_id}: {'; '.join(parts)}.{more}"
+
+
+def _so_far(approval: Approval, call: Call) -> str:
+    if call.status in {"waiting", "unknown"} and call.rule is not None:
+        return f"approved by {votes(call.votes, call.rule.quorum)}"
+    return item_verdict(approval, call)
+
+
+def changes_asked(approval: Approval) -> str:
+    """For whoever asked for changes."""
+    return (
+        f"Approval {approval.approval_id}: nothing of it is run, and what should be different goes back to the agent."
+    )
+
+
+def edited(approval: Approval, item: int) -> str:
+    """For whoever edited an item."""
+    return f"Item {item} of approval {approval.approval_id} is shown anew as you wrote it, and waits for a decision."
+
+
+def asked_elsewhere(places: Sequence[Address], note: str) -> str:
+    """For whoever waits for the answer, when the card is not where they are."""
+    where = ", ".join(f"{place.channel}:{place.conversation}" for place in places) or "the console"
+    return f"This needs an approval; it was asked for in {where}. {note}".strip()
+
+
 # --- refusals of a press ------------------------------------------------------------------------------------------
 
 
@@ -134,11 +201,45 @@ def already_decided(approval: Approval) -> str:
             return f"Approval {approval.approval_id} was already decided by {by}: {approval.status}."
 
 
-def not_an_approver(name: str, approval: Approval) -> str:
+def item_decided(call: Call) -> str:
+    """For a press on an item that has its verdict."""
+    return f"Item {call.item} was already decided by {call.decided_by or 'somebody'}: {call.status}."
+
+
+def unknown_item(approval: Approval, number: int) -> str:
+    """For a press on an item that a card does not have."""
+    return f"Approval {approval.approval_id} has the items 1 to {len(approval.items)}; {number} is none of them."
+
+
+def not_an_approver(name: str, approval: Approval, rules: Sequence[ApproverRule], requester: str) -> str:
     """For a press by somebody who may not decide."""
-    if not approval.approvers:
-        return how_to_decide(approval)
-    return f"{name} may not decide approval {approval.approval_id}; it is for {', '.join(approval.approvers)}."
+    named = "; ".join(dict.fromkeys(who(rule, requester) for rule in rules)) or "nobody"
+    return f"{name} may not decide approval {approval.approval_id}; it is for {named}."
+
+
+def card_changed(approval: Approval) -> str:
+    """For a press on what a card showed before."""
+    return (
+        f"Approval {approval.approval_id} was edited meanwhile and shows something else now. Look again, then decide."
+    )
+
+
+def voted_already(call: Call, names: Sequence[str]) -> str:
+    """For a second approval by the same person."""
+    quorum = call.rule.quorum if call.rule else 1
+    return f"You have approved item {call.item} already ({votes(names, quorum)}); somebody else must approve it, too."
+
+
+def quorum_impossible(rule: ApproverRule, able: Sequence[str], requester: str) -> str:
+    """For an approval that could never be enough."""
+    return f"{who_decides(rule, able, requester)} It can still be denied."
+
+
+NOT_CHANGED = "Nothing was changed: these are the arguments that the card shows already."
+NO_EDIT_OF_OUTCOME = "This card asks what happened; there is nothing to edit."
+NO_CHANGES_TO_OUTCOME = "This card asks what happened; there is nothing to propose differently."
+CHANGES_TO_ALL = "Changes are asked for to the whole card; deny a single item with a reason."
+CHANGES_NEED_REASON = "Say what should be different."
 
 
 # --- to the model -------------------------------------------------------------------------------------------------
@@ -165,6 +266,16 @@ def denied(by: str | None, reason: str | None) -> str:
     """The result of a call that a person denied."""
     because = f" Reason: {reason}" if reason else ""
     return f"Not run: {by or 'a person'} denied it.{because}"
+
+
+def changes_wanted(by: str | None, reason: str) -> str:
+    """The result of a call in whose place a person wants something else."""
+    return f"Not run: {by or 'a person'} wants it changed: {reason}\nPropose it again with that."
+
+
+def edited_call(by: str | None, diff: str) -> str:
+    """What stands before the result of a call that did not run as the model wrote it."""
+    return f"[{by} changed the arguments of this call before approving it:]\n{diff}"
 
 
 def joined(first_result: str) -> str:

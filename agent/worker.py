@@ -104,6 +104,7 @@ class Worker:
     async def _wait_and_sweep(self) -> None:
         await self._clock.sleep(SWEEP_SECONDS)
         await self._approvals.sweep()
+        await self._approvals.remind()
         await self._store.reap()
 
     async def _beat(self) -> None:

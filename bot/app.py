@@ -53,6 +53,7 @@ class App:
     """A running Signoff; `greeting` are the lines for whoever started it."""
 
     services: Services
+    server: Server
     worker: Worker
     outbox: Outbox
     url: str
@@ -79,7 +80,14 @@ async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[A
                     url = services.url("", port)
                     greeting = await _greeting(services, url)
                     try:
-                        yield App(services=services, worker=worker, outbox=outbox, url=url, greeting=greeting)
+                        yield App(
+                            services=services,
+                            server=server,
+                            worker=worker,
+                            outbox=outbox,
+                            url=url,
+                            greeting=greeting,
+                        )
                     finally:
                         health.draining = True
             finally:

@@ -14,6 +14,8 @@ from zoneinfo import ZoneInfo
 import structlog
 
 from agent import prompt
+from agent.arrivals import Arrivals
+from agent.asking import Asking
 from agent.domain import UNATTENDED
 from agent.effects import Effects
 from agent.errors import StorageError
@@ -24,11 +26,11 @@ from agent.outbox import Outbox
 from agent.ports.channels import Channel
 from agent.ports.files import WorkspaceFiles
 from agent.ports.store import TaskState
+from agent.showing import Showing
 from agent.tool import in_thread, schema
 from agent.worker import Worker, WorkerSettings
 from bot.services import Services
 from storage.retention import Retention
-from tools.registry import build_tool_registry
 
 log = structlog.get_logger()
 
@@ -43,8 +45,8 @@ async def running(
     if services.embedded:
         # Nobody else runs here, so whatever is marked as running was left by a process that died.
         await services.store.requeue()
-    worker = _worker(services)
-    outbox = Outbox(services.store, channels, services.clock)
+    worker = _worker(services, channels)
+    outbox = Outbox(services.store, channels, services.people, services.clock)
     upkeep = asyncio.create_task(_keep_tidy(services), name="upkeep")
     worker.start()
     outbox.start()
@@ -57,11 +59,10 @@ async def running(
         await outbox.stop()
 
 
-def _worker(services: Services) -> Worker:
+def _worker(services: Services, channels: Mapping[str, Channel]) -> Worker:
     agent = services.config.agent
-    registry = build_tool_registry(services.processes, services.skills)
     effects = Effects(
-        registry=registry,
+        registry=services.registry,
         workspaces=services.workspaces,
         blobs=services.blobs,
         clock=services.clock,
@@ -70,14 +71,16 @@ def _worker(services: Services) -> Worker:
     loop = Loop(
         store=services.store,
         models=services.models,
-        gate=Gate(effects=effects, powers=agent.policy),
+        gate=Gate(effects=effects, rules=services.rules, asking=Asking()),
         live=services.live,
         clock=services.clock,
         model=agent.model,
         steps=agent.steps,
-        tools=[schema(tool) for tool in registry.values()],
+        tools=[schema(tool) for tool in services.registry.values()],
         budget=agent.budget,
         people=services.people,
+        arrivals=Arrivals(channels=channels, workspaces=services.workspaces, clock=services.clock),
+        showing=Showing(channels=channels, live=services.live),
         system_prompt=_system_prompt(services),
     )
     settings = WorkerSettings(owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}", limit=agent.workers)

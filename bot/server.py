@@ -53,7 +53,7 @@ _CODES = {401: "unauthorized", 413: "too_large", 422: "invalid", 429: "rate_limi
 
 @dataclass(kw_only=True)
 class Health:
-    """What the process says of itself; `down` holds the reason of each channel that could not start."""
+    """What the process says of itself; `down` holds the reason of each channel that does not work."""
 
     listings: Listings
     draining: bool = False
@@ -62,6 +62,13 @@ class Health:
     def routes(self) -> list[web.RouteDef]:
         """`/healthz` (alive and not draining) and `/readyz` (the database answers, too)."""
         return [web.get("/healthz", self._alive), web.get("/readyz", self._ready)]
+
+    def report(self, channel: str, problem: str | None) -> None:
+        """A channel's own word on how it is; None: it works (again)."""
+        if problem is None:
+            self.down.pop(channel, None)
+        else:
+            self.down[channel] = problem
 
     async def _alive(self, request: web.Request) -> web.Response:
         return self._said(None)
@@ -110,6 +117,11 @@ class Server:
             keepalive_timeout=KEEPALIVE_SECONDS,
             shutdown_timeout=ANSWER_SECONDS,
         )
+
+    def routes(self) -> list[tuple[str, str]]:
+        """Method and pattern of everything that is answered."""
+        routes = self._runner.app.router.routes()
+        return [(route.method, route.resource.canonical) for route in routes if route.resource]
 
     async def start(self, host: str, port: int) -> int:
         """Listen and return the port; ConfigError when it cannot be had."""

@@ -7,19 +7,26 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from agent.approvals import Approvals
+from agent.edits import Drafts
 from agent.inbox import TaskInbox
 from agent.live import Live
 from agent.llm.models import ConfiguredModels
+from agent.pairing import Pairing
 from agent.people import People
 from agent.ports.clock import Clock
+from agent.reception import Reception
+from agent.rules import Rules
 from agent.skills import BUILT_IN, SkillFolder, SkillSource
+from agent.tool import ToolRegistry
 from agent.watch import Watch
 from bot.clock import SystemClock
 from bot.config import Config
 from storage.blobs import FileBlobs
 from storage.store.access import SqlAccess
+from storage.store.people import SqlRoster
 from storage.store.sql import SqlStore, open_store
 from tools.processes import ProcessPool
+from tools.registry import build_tool_registry
 from tools.workspace.directory import WorkspaceDirectory
 from tools.workspace.guard import Workspace
 
@@ -31,17 +38,22 @@ class Services:
     config: Config
     clock: Clock
     people: People
+    pairing: Pairing
+    rules: Rules
     store: SqlStore
     access: SqlAccess
+    roster: SqlRoster
     blobs: FileBlobs
     workspaces: WorkspaceDirectory
     models: ConfiguredModels
     inbox: TaskInbox
     approvals: Approvals
+    reception: Reception
     live: Live
     watch: Watch
     processes: ProcessPool
     skills: SkillSource
+    registry: ToolRegistry
 
     @property
     def embedded(self) -> bool:
@@ -84,23 +96,33 @@ def _services(config: Config, clock: Clock, store: SqlStore, models: ConfiguredM
         private_folder=str(config.private_workspaces),
         protected=config.protected,
     )
+    access, roster = SqlAccess(store.database), SqlRoster(store.database)
+    people = People(config.people, roster, timezone=config.bot.timezone)
     inbox = TaskInbox(store=store, workspaces=workspaces)
-    live = Live()
+    live, processes, skills = Live(), ProcessPool(), skill_source(config)
+    registry = build_tool_registry(processes, skills)
+    drafts = Drafts(registry=registry, workspaces=workspaces, clock=clock)
+    approvals = Approvals(store=store, inbox=inbox, people=people, drafts=drafts, clock=clock)
     return Services(
         config=config,
         clock=clock,
-        people=People(config.people, timezone=config.bot.timezone),
+        people=people,
+        pairing=Pairing(people=people, roster=roster, access=access, clock=clock),
+        rules=Rules(agent=config.agent.policy),
         store=store,
-        access=SqlAccess(store.database),
+        access=access,
+        roster=roster,
         blobs=FileBlobs(config.bot.data_dir / "blobs"),
         workspaces=workspaces,
         models=models,
         inbox=inbox,
-        approvals=Approvals(store=store, inbox=inbox, clock=clock),
+        approvals=approvals,
+        reception=Reception(store=store, inbox=inbox, approvals=approvals, people=people, access=access),
         live=live,
         watch=Watch(live, store),
-        processes=ProcessPool(),
-        skills=skill_source(config),
+        processes=processes,
+        skills=skills,
+        registry=registry,
     )
 
 

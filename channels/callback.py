@@ -22,7 +22,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from agent.domain import Address, Delivery
 from agent.errors import BadInput, ChannelUnavailable, DeliveryRefused, NotFound
-from agent.ports.channels import Feature, Outgoing, Progress
+from agent.ports.channels import Feature, Outgoing, Shown
 from agent.ports.clock import Clock
 from agent.ports.store import Hooks
 from channels.outcomes import Outcomes
@@ -59,8 +59,10 @@ class Callback:
             await self._client.close()
 
     async def send(self, outgoing: Outgoing) -> str | None:
-        """POST the state of the task; its id is the same for every attempt."""
+        """POST the state of the task, but not for each verdict on a card; its id is the same for every attempt."""
         delivery = outgoing.delivery
+        if delivery.kind == "settle":
+            return None  # what was sent stays as it was; the outcome follows
         if delivery.task_id is None or delivery.to.thread is None:
             raise DeliveryRefused("A callback tells the outcome of a hook's task.")
         hook = await self._hooks.hook(delivery.to.conversation)
@@ -81,7 +83,7 @@ class Callback:
     async def settle(self, outgoing: Outgoing, sent_as: str) -> None:
         """Nothing: what was sent stays as it was; the outcome follows."""
 
-    async def progress(self, to: Address, progress: Progress) -> None:
+    async def progress(self, to: Address, shown: Shown) -> None:
         """Nothing: only what stays true is sent."""
 
     async def download(self, reference: str) -> bytes:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agent.domain import Address
 from agent.errors import NotFound
-from agent.ports.channels import Feature, Outgoing, Progress
+from agent.ports.channels import Feature, Outgoing, Shown
 
 
 class ConsoleSettings(BaseModel):
@@ -39,7 +39,7 @@ class Console:
     async def settle(self, outgoing: Outgoing, sent_as: str) -> None:
         """Nothing: the page draws the card from its row."""
 
-    async def progress(self, to: Address, progress: Progress) -> None:
+    async def progress(self, to: Address, shown: Shown) -> None:
         """Nothing: an open page follows the task itself."""
 
     async def download(self, reference: str) -> bytes:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agent.domain import TERMINAL, Address, Hook, IncomingMessage
 from agent.errors import BadInput, NotAuthentic, NotFound
-from agent.ports.channels import Feature, Inbox, Outgoing, Progress
+from agent.ports.channels import Feature, Inbox, Outgoing, Shown
 from agent.ports.clock import Clock
 from agent.ports.files import Blobs
 from agent.ports.store import Accepted, Doorbell, Hooks
@@ -88,7 +88,7 @@ class Webhook:
     async def settle(self, outgoing: Outgoing, sent_as: str) -> None:
         """Nothing: the outcome names the open approvals."""
 
-    async def progress(self, to: Address, progress: Progress) -> None:
+    async def progress(self, to: Address, shown: Shown) -> None:
         """Nothing: nobody looks."""
 
     async def download(self, reference: str) -> bytes:

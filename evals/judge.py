@@ -11,8 +11,8 @@ from typing import Any
 
 from openpyxl import load_workbook
 
-from agent import texts
-from agent.domain import CLOSED_CALLS, TERMINAL, Approval, Call
+from agent import cards
+from agent.domain import CLOSED_CALLS, OPERATOR, TERMINAL, Approval, Call, Task
 from agent.ports.store import TaskState
 from evals.case import Expect, ExpectedCall, ExpectedCard, ExpectedFile, Words
 from evals.world import Snapshot
@@ -99,20 +99,22 @@ def _result(state: TaskState, call: Call) -> str:
 
 
 def _cards(wanted: Sequence[ExpectedCard], observed: Observed) -> Iterator[str]:
-    cards = [card for state in observed.tasks for card in sorted(state.approvals, key=lambda card: card.approval_id)]
-    if len(cards) != len(wanted):
-        yield f"there were {len(cards)} cards instead of {len(wanted)}: {[card.status for card in cards]}"
+    made = [(card, state.task) for state in observed.tasks for card in state.approvals]
+    made.sort(key=lambda pair: pair[0].approval_id)
+    if len(made) != len(wanted):
+        yield f"there were {len(made)} cards instead of {len(wanted)}: {[card.status for card, _ in made]}"
         return
-    for number, (expected, card) in enumerate(zip(wanted, cards, strict=True), start=1):
+    for number, (expected, (card, task)) in enumerate(zip(wanted, made, strict=True), start=1):
         if card.status != expected.status:
             yield f"card {number} is {card.status} instead of {expected.status}"
-        yield from _card(f"card {number}", expected, observed.shown.get(card.approval_id, card))
+        yield from _card(f"card {number}", expected, observed.shown.get(card.approval_id, card), task)
 
 
-def _card(name: str, expected: ExpectedCard, shown: Approval) -> Iterator[str]:
+def _card(name: str, expected: ExpectedCard, shown: Approval, task: Task) -> Iterator[str]:
     if len(shown.items) != expected.items:
         yield f"{name} has {len(shown.items)} items instead of {expected.items}"
-    yield from _words(name, texts.card(shown), expected.shows, expected.hides)
+    drawn = cards.card(shown, task, {OPERATOR.name: OPERATOR})
+    yield from _words(name, cards.text(shown, drawn, "terminal"), expected.shows, expected.hides)
 
 
 # --- files ---

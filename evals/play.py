@@ -150,7 +150,9 @@ class Stage:
 
     async def _pressed(self, step: Press, card: Approval) -> str | None:
         """Press a card; the code of the refusal, or None."""
+        self.sent += 1
         press = ButtonPress(
+            dedup_key=f"press:{self.sent}",
             presser=OPERATOR if step.by == "operator" else STRANGER,
             verdict="approved" if step.press == "approve" else "denied",
             pressed_at=self.clock.now(),

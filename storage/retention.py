@@ -21,7 +21,7 @@ from storage.tables import artifacts, calls, received, sessions, tasks
 
 DAY_SECONDS = 86_400
 KEYS_KEPT = timedelta(days=30)
-"""How long a dedup key is known at least; it never goes before its task."""
+"""How long an event is known by its key at least; one that belongs to a task never goes before it."""
 UNREFERENCED_KEPT = timedelta(days=1)
 """A blob is written before the row that names it."""
 BATCH = 50

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, inspect, literal_column, select, tabl
 from agent.errors import ConfigError
 from storage.tables import metadata
 
-HEAD = "0002"
+HEAD = "0004"
 """The newest revision below `migrations/versions`."""
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = 0x5349474E

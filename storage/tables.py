@@ -55,11 +55,15 @@ received = Table(
     "received",
     metadata,
     Column("dedup_key", Text, primary_key=True),
-    Column("fingerprint", Text),
-    # No foreign keys: a key stays known for 30 days, also when its task is gone.
-    Column("task_id", BigInteger, nullable=False),
-    Column("session_id", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("who", Text, nullable=False),
     Column("received_at", UtcTime, nullable=False, index=True),
+    # No foreign keys: a key stays known for 30 days, also when its task is gone.
+    Column("task_id", BigInteger),
+    Column("session_id", BigInteger),
+    Column("fingerprint", Text),
+    Column("said", Prose, nullable=False, server_default=""),
     sqlite_with_rowid=False,
 )
 
@@ -95,6 +99,8 @@ tasks = Table(
     Column("workspace", Text, nullable=False),
     Column("prompt", Prose, nullable=False),
     Column("files", Json, nullable=False),
+    Column("awaited_files", Json, nullable=False, server_default="[]"),
+    Column("message_id", Text),
     Column("status", Text, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Column("run_after", UtcTime, nullable=False),
@@ -118,8 +124,8 @@ tasks = Table(
 QUEUED = status_in(tasks, "queued")
 RUNNING = status_in(tasks, "running")
 OPEN = status_in(tasks, "queued", "running", "waiting_approval")
-_active = status_in(tasks, "running", "waiting_approval")
-_partial("uq_tasks_active", tasks.c.session_id, where=_active, unique=True)
+ACTIVE = status_in(tasks, "running", "waiting_approval")
+_partial("uq_tasks_active", tasks.c.session_id, where=ACTIVE, unique=True)
 _partial("ix_tasks_open", tasks.c.session_id, tasks.c.seq, where=OPEN)
 _partial("ix_tasks_queued", tasks.c.task_id, where=QUEUED)
 _partial("ix_tasks_running", tasks.c.lease_until, where=RUNNING)
@@ -156,6 +162,10 @@ calls = Table(
     Column("title", Prose, nullable=False),
     Column("reason", Prose, nullable=False),
     Column("decided_by", Text),
+    Column("rule", Json),
+    Column("original", Prose),
+    Column("edited_by", Text),
+    Column("votes", Json, nullable=False, server_default="[]"),
     UniqueConstraint("task_id", "call_id"),
 )
 
@@ -167,18 +177,23 @@ approvals = Table(
     Column("token", Text, nullable=False, unique=True),
     Column("kind", Text, nullable=False),
     Column("status", Text, nullable=False),
-    Column("approvers", Json, nullable=False),
     Column("call_ids", Json, nullable=False),
     Column("note", Prose, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Column("expires_at", UtcTime, nullable=False),
     Column("decided_by", Text),
     Column("decided_at", UtcTime),
+    Column("shown_at", Json, nullable=False, server_default="[]"),
+    # Items as this card showed them, once a newer card shows their calls anew.
+    Column("kept", Json, nullable=False, server_default="[]"),
+    Column("revision", Integer, nullable=False, server_default="1"),
+    Column("remind_at", UtcTime),
     Index(None, "task_id"),
     sqlite_autoincrement=True,
 )
 UNDECIDED = status_in(approvals, "open")
 _partial("ix_approvals_open", approvals.c.expires_at, where=UNDECIDED)
+_partial("ix_approvals_remind", approvals.c.remind_at, where=UNDECIDED)
 
 artifacts = Table(
     "artifacts",
@@ -208,7 +223,6 @@ deliveries = Table(
     Column("conversation", Text, nullable=False),
     Column("thread", Text, nullable=False),
     Column("text", Prose, nullable=False),
-    Column("buttons", Json, nullable=False),
     Column("approval_id", BigInteger),
     Column("dedup_key", Text, nullable=False, unique=True),
     Column("status", Text, nullable=False),
@@ -217,6 +231,7 @@ deliveries = Table(
     Column("expires_at", UtcTime, nullable=False),
     Column("leased_until", UtcTime),
     Column("sent_as", Text),
+    Column("parts", Json, nullable=False, server_default="[]"),
     sqlite_autoincrement=True,
 )
 PENDING = status_in(deliveries, "pending")
@@ -229,6 +244,24 @@ _partial(
     where=PENDING,
 )
 _partial("ix_deliveries_card", deliveries.c.approval_id, where=deliveries.c.approval_id.is_not(None))
+
+live_messages = Table(
+    "live_messages",
+    metadata,
+    Column("task_id", Id, ForeignKey("tasks.task_id", ondelete="CASCADE"), primary_key=True),
+    Column("channel", Text, primary_key=True),
+    Column("conversation", Text, primary_key=True),
+    Column("thread", Text, primary_key=True),
+    Column("sent_as", Text, nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("until", UtcTime, nullable=False),
+)
 
 usage = Table(
     "usage",
@@ -308,4 +341,37 @@ audit = Table(
     Column("way", Text, nullable=False),
     Column("client", Text, nullable=False),
     sqlite_autoincrement=True,
+)
+
+persons = Table(
+    "persons",
+    metadata,
+    # The name without upper and lower case, folded here: the engines fold letters beyond ASCII differently.
+    Column("folded", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("roles", Json, nullable=False),
+    Column("timezone", Text),
+    Column("budget_day_usd", Usd),
+    Column("added_at", UtcTime, nullable=False),
+    Column("added_by", Text, nullable=False),
+)
+
+links = Table(
+    "links",
+    metadata,
+    Column("identity", Text, primary_key=True),
+    Column("member", Text, nullable=False, index=True),
+    Column("shown_name", Prose, nullable=False),
+    Column("linked_at", UtcTime, nullable=False),
+    Column("linked_by", Text, nullable=False),
+)
+
+pairings = Table(
+    "pairings",
+    metadata,
+    Column("identity", Text, primary_key=True),
+    Column("shown_name", Prose, nullable=False),
+    Column("code", Text, nullable=False, unique=True),
+    Column("asked_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
 )

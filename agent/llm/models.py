@@ -49,6 +49,7 @@ class ConfiguredModels:
             model=settings.model,
             context_tokens=settings.context_tokens,
             priced=name not in self._scripted and price_of(settings) is not None,
+            vision=settings.vision,
         )
 
     async def stream(

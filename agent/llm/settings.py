@@ -33,6 +33,7 @@ class ModelSettings(BaseModel):
     price: PriceSettings | None = None
     fallback: tuple[str, ...] = ()
     text_tool_calls: bool = False
+    vision: bool = False
 
     @property
     def provider(self) -> str:

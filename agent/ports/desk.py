@@ -1,4 +1,4 @@
-"""What a member can look at and do by chat words, as one conversation has it before them."""
+"""What a member can look at and do by chat words and buttons, as one conversation has it before them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Protocol
 
-from agent.domain import ApprovalStatus, Member, Session, TaskStatus, Verdict
+from agent.domain import Approval, ApprovalStatus, ButtonPress, Edit, Member, Session, TaskStatus
 from agent.ports.files import FileInfo
+from agent.ports.people import Pairing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,14 +25,20 @@ class TaskLine:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CardLine:
-    """An approval in a list, or as it is after a press; `titles` are those of its items in order."""
+    """An approval in a list; `titles` are those of its items in order."""
 
     approval_id: int
     task_id: int
     status: ApprovalStatus
     titles: Sequence[str]
-    waiting: int = 0
-    """Items that nobody has decided yet."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PowerLine:
+    """What becomes of a use of a power (`file:write`) that this member asks for here, in words."""
+
+    power: str
+    rule: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,16 +111,33 @@ class Desk(Protocol):
         """The newest tasks first; `here` only those of this conversation."""
         ...
 
-    async def cancel(self, task_id: int) -> None:
-        """Stop a task; Conflict when it has ended."""
-        ...
-
     async def cards(self) -> Sequence[CardLine]:
         """What waits for a person."""
         ...
 
-    async def press(self, approval_id: int, verdict: Verdict, items: Sequence[int], reason: str) -> CardLine:
-        """Decide like a button; NotFound, Forbidden, Conflict."""
+    async def decide(self, press: ButtonPress) -> Approval:
+        """Decide like a button; a BadInput says why that is not possible. A card that this member neither sees nor was
+        shown here is NotFound like an unknown one."""
+        ...
+
+    async def edit(self, edit: Edit) -> Approval:
+        """Give an item of a card other arguments; errors as of `decide`."""
+        ...
+
+    async def ask_again(self, approval_id: int) -> int:
+        """Have what an expired card asked proposed again; the id of that task, the same one each time."""
+        ...
+
+    async def powers(self) -> Sequence[PowerLine]:
+        """What may be asked for here, and who decides it."""
+        ...
+
+    async def strangers(self) -> Sequence[Pairing]:
+        """Who asks to be let in, the first first; Forbidden for all but admins."""
+        ...
+
+    async def admit(self, code: str, name: str | None) -> Member:
+        """Let in whoever was shown a code; errors as of `Pairing.admit`."""
         ...
 
     async def files(self, path: str) -> Sequence[FileInfo]:

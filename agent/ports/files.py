@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
-from agent.domain import Address
+from agent.domain import Address, Member
 
 T = TypeVar("T")
 Area = Literal["files", "memory", "system"]
@@ -82,8 +82,12 @@ class Workspaces(Protocol):
         """The workspace an address works in: the configured pattern that fits best, or a private one made for it."""
         ...
 
-    def visible_from(self, address: Address) -> frozenset[str]:
-        """Every configured workspace that a pattern opens to an address, and the one it works in."""
+    def for_direct(self, member: Member, address: Address) -> str:
+        """The workspace of a member's direct messages: the pattern that fits best, or where they work alone."""
+        ...
+
+    def visible_to(self, member: Member) -> frozenset[str]:
+        """Every workspace that a pattern opens to a member's console or direct messages, and the one they work in."""
         ...
 
 

@@ -24,12 +24,13 @@ class TaskSelection:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionSelection:
-    """Which sessions; `channel` and `conversation` are those of their address."""
+    """Which sessions; `channel`, `conversation` and `thread` (empty: none) are those of their address."""
 
     archived: bool = False
     workspaces: frozenset[str] | None = None
     channel: str | None = None
     conversation: str | None = None
+    thread: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

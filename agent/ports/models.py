@@ -20,6 +20,7 @@ class ModelProfile:
     model: str
     context_tokens: int = 128_000
     priced: bool = False
+    vision: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,8 +13,8 @@ from agent.domain import (
     Approval,
     ApprovalKind,
     ApprovalStatus,
+    ApproverRule,
     Artifact,
-    Button,
     Call,
     CallStatus,
     Delivery,
@@ -23,6 +23,7 @@ from agent.domain import (
     Entry,
     Hook,
     IncomingMessage,
+    Received,
     Session,
     Target,
     Task,
@@ -42,12 +43,15 @@ class RunKey:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Accepted:
-    """The task of a message; `fresh` is False when the message had been accepted before."""
+    """The task of a message; `fresh` is False when it was not made by it: the message had been accepted before, or
+    answers what that task asks. `behind` is what the head of
+    its session is doing while this one waits its turn: None when it is the head itself."""
 
     task_id: int
     session_id: int
     fresh: bool
     status: TaskStatus
+    behind: TaskStatus | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,6 +65,12 @@ class CallChange:
     title: str | None = None
     preview: str | None = None
     targets: tuple[Target, ...] | None = None
+    rule: ApproverRule | None = None
+    votes: tuple[str, ...] | None = None
+    arguments: str | None = None
+    sha256: str | None = None
+    original: str | None = None
+    edited_by: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,20 +79,38 @@ class NewApproval:
 
     token: str
     kind: ApprovalKind
-    approvers: tuple[str, ...]
     expires_at: datetime
     call_ids: tuple[str, ...]
+    remind_at: datetime | None = None
+    shown_at: tuple[Address, ...] = ()
     note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class KeptItem:
+    """An item as a card showed it and as it was decided there, before a newer card shows the call anew."""
+
+    call_id: str
+    arguments: str
+    title: str
+    preview: str
+    status: CallStatus
+    decided_by: str | None
+    votes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ApprovalChange:
-    """A new state of a card."""
+    """A new state of a card; None leaves a field as it is. `revised` counts its revision up, `reminded` clears
+    `remind_at`, `kept` is added to what it keeps."""
 
     approval_id: int
     status: ApprovalStatus
     decided_by: str | None = None
     decided_at: datetime | None = None
+    revised: bool = False
+    reminded: bool = False
+    kept: tuple[KeptItem, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +127,6 @@ class NewDelivery:
     dedup_key: str
     expires_at: datetime
     text: str = ""
-    buttons: tuple[Button, ...] = ()
     approval_id: int | None = None
     collected: bool = False
 
@@ -138,6 +165,10 @@ class Step:
     answer: str | None = None
     window: tuple[int, int] | None = None
     """New (whole_from, summary_from) of the session."""
+    files: tuple[str, ...] | None = None
+    """Where the task's files lie once those it awaited were fetched."""
+    received: Received | None = None
+    """The event from outside that this step answers; the store fills in the task and session ids."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,6 +223,10 @@ Plan = Callable[[TaskState], Step | None]
 """A pure decision over a locked task; None changes nothing, a BadInput rolls back and reaches the caller."""
 
 
+Waits = Callable[[int, TaskStatus], Sequence[NewDelivery]]
+"""What is told about a task of this id while the head of its session is doing that."""
+
+
 class Doorbell(Protocol):
     """Wakes whoever waits for a topic, over processes; state is always in rows.
 
@@ -218,8 +253,11 @@ class Store(Protocol):
         """What the verbs ring."""
         ...
 
-    async def accept(self, message: IncomingMessage, *, workspace: str, files: tuple[str, ...]) -> Accepted:
+    async def accept(
+        self, message: IncomingMessage, *, workspace: str, files: tuple[str, ...], waits: Waits | None = None
+    ) -> Accepted:
         """Received row, session, task in one transaction; a known dedup key returns its task with `fresh` False.
+        `waits` says what is told about a new task that has to wait its turn.
 
         Conflict when the known key came with another fingerprint; NotFound when `follow_up_of` names no task of the
         same channel and conversation. A message without a dedup key's row makes the session of its address, one that
@@ -255,16 +293,37 @@ class Store(Protocol):
         """The ended tasks of a session from `session.summary_from` on; those up to `after_seq` are only counted."""
         ...
 
-    async def advance(self, run: RunKey, step: Step) -> None:
-        """Write a run's step; LeaseLost when the run is not the owner any more.
+    async def advance(self, run: RunKey, step: Step) -> int:
+        """Write a run's step and return the length of the journal, to which others add too (a refused press);
+        LeaseLost when the run is not the owner any more.
 
         StopRequested, and nothing is written, when it would park a task that a person asked to stop: nobody would look
         at that wish before the card is decided.
         """
         ...
 
-    async def change(self, task_id: int, plan: Plan) -> Step | None:
-        """Lock a task that does not run, let `plan` decide, write its step; what was decided."""
+    async def change(self, task_id: int, plan: Plan, key: str | None = None) -> Step | None:
+        """Lock a task, let `plan` decide, write its step; what was decided. A step for a task that runs only adds
+        to its journal.
+
+        None, without asking `plan`, when the event `key` was received before.
+        """
+        ...
+
+    async def receive(self, event: Received, deliveries: Sequence[NewDelivery] = ()) -> bool:
+        """Write down an event that belongs to no task, with what is said to it; False when it was received before."""
+        ...
+
+    async def deliver(self, deliveries: Sequence[NewDelivery]) -> None:
+        """Say something that belongs to no task; what was said before under the same key is not said again."""
+        ...
+
+    async def received(self, key: str) -> Received | None:
+        """An event that was received before."""
+        ...
+
+    async def waiting(self, address: Address) -> Approval | None:
+        """The open card of the conversation at an address, that of its live session; None when there is none."""
         ...
 
     async def request_cancel(self, task_id: int) -> bool:
@@ -277,6 +336,10 @@ class Store(Protocol):
 
     async def expired_approvals(self, now: datetime) -> list[Approval]:
         """Open cards past their time, at most 1,000: the next sweep goes on."""
+        ...
+
+    async def approvals_to_remind(self, now: datetime) -> list[Approval]:
+        """Open cards whose `remind_at` has come, at most 1,000."""
         ...
 
     async def due(self, now: datetime, limit: int, leased: frozenset[int]) -> list[Delivery]:
@@ -294,8 +357,27 @@ class Store(Protocol):
         """Record an attempt's outcome; `pending` with `next_attempt_at` is a retry."""
         ...
 
+    async def part_sent(self, delivery_id: int, sent_as: str) -> None:
+        """Note that a part of a delivery arrived, so that the next attempt goes on behind it."""
+        ...
+
     async def card_sent_as(self, approval_id: int, to: Address) -> str | None:
         """Under which platform id a card was sent to an address."""
+        ...
+
+    async def live_message(self, task_id: int, to: Address) -> str | None:
+        """Under which platform id it is shown at an address what a task is doing."""
+        ...
+
+    async def save_live_message(self, task_id: int, to: Address, sent_as: str | None) -> None:
+        """Note what shows the work on a task at an address; None: nothing does any more."""
+        ...
+
+    async def lease(self, name: str, owner: str, seconds: float) -> bool:
+        """Take or renew what only one process may do at a time; False while another owner has it.
+
+        0 seconds give it back.
+        """
         ...
 
     async def spent_usd(self, since: datetime, requester: str | None = None) -> Decimal:

@@ -50,7 +50,7 @@ async def make_token(
 ) -> tuple[ApiToken, str]:
     """A new token of a member, and its text, which is shown this once. BadInput for a scope beyond their roles."""
     by.require_role("admin")
-    member = services.people.member(name)
+    member = await services.people.member(name)
     wanted = sorted(set(scopes))
     if beyond := [scope for scope in wanted if scope not in allowed(member)]:
         raise BadInput(f"The roles of {name} do not allow {', '.join(beyond)}.", field="scopes")
@@ -69,7 +69,7 @@ async def make_token(
 
 
 async def list_tokens(services: Services, by: Viewer, name: str) -> list[ApiToken]:
-    """A member's tokens, revoked and expired ones too; also of somebody who is not in the configuration any more."""
+    """A member's tokens, revoked and expired ones too; also of somebody who was removed."""
     by.require_role("admin")
     return await services.access.tokens(name)
 
@@ -95,7 +95,7 @@ async def by_token(services: Services, text: str, client: str) -> Viewer:
     if token is None or not known or not token_is_live(token, services.clock.now()):
         raise NotAuthentic(_NOT_LOGGED_IN)
     scopes = SCOPES & frozenset(token.scopes)
-    return viewer(_known(services, token.member), services.workspaces, way="api", scopes=scopes, client=client)
+    return viewer(await _known(services, token.member), services.workspaces, way="api", scopes=scopes, client=client)
 
 
 def token_is_live(token: ApiToken, now: datetime) -> bool:
@@ -108,7 +108,7 @@ def token_is_live(token: ApiToken, now: datetime) -> bool:
 
 async def login_path(services: Services, name: str = OPERATOR.name) -> str:
     """The path of a new link that signs a member in, once and within ten minutes; NotFound."""
-    member = services.people.member(name)
+    member = await services.people.member(name)
     secret = secrets.token_urlsafe(32)
     expires_at = services.clock.now() + timedelta(seconds=LINK_SECONDS)
     await services.access.save_login_link(
@@ -126,7 +126,7 @@ async def linked_member(services: Services, secret: str, client: str) -> Member:
     reason = "used" if link.used_at is not None else "expired" if link.expires_at <= now else None
     if reason is None:
         try:
-            return services.people.member(link.member)
+            return await services.people.member(link.member)
         except NotFound:
             reason = "removed"
     row = NewAudit(at=now, who=link.member, what="login_refused", detail={"link": reason}, way="console", client=client)
@@ -168,7 +168,7 @@ async def by_cookie(services: Services, secret: str, client: str) -> Browser:
     session = await services.access.browser_session(digest)
     if session is None or not browser_is_live(session, digest, now):
         raise NotAuthentic(_NOT_LOGGED_IN)
-    member = _known(services, session.member)
+    member = await _known(services, session.member)
     fresh = secrets.token_urlsafe(32)
     changed = renewed(session, digest, token_sha256(fresh), now)
     saved = changed is not None and await services.access.save_browser_session(changed, replaces=session.sha256)
@@ -207,13 +207,13 @@ def renewed(session: BrowserSession, digest: str, fresh_sha256: str, now: dateti
 _REFUSALS = {
     "used": "This login link was used before; each signs in one browser, once.",
     "expired": "This login link has expired; links hold for ten minutes.",
-    "removed": "This login link is for somebody who is not in the configuration any more.",
+    "removed": "This login link is for somebody who was removed.",
 }
 
 
-def _known(services: Services, name: str) -> Member:
-    """Whoever was taken out of the configuration is a stranger at once, whatever they hold."""
+async def _known(services: Services, name: str) -> Member:
+    """Whoever was removed is a stranger at once, whatever they hold."""
     try:
-        return services.people.member(name)
+        return await services.people.member(name)
     except NotFound:
         raise NotAuthentic(_NOT_LOGGED_IN) from None

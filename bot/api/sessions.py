@@ -10,9 +10,10 @@ from pydantic import Field
 
 from agent.domain import Address, TaskStatus
 from agent.errors import NotFound
+from agent.people import console_of
 from agent.ports.listings import ListedSession, SessionSelection
 from bot.api.shapes import PAGE_SIZE, Body, Moment, Page, Shown, Text, YesOrNo, next_page
-from bot.api.viewer import Viewer, console_of
+from bot.api.viewer import Viewer
 from bot.api.workspaces import chosen_workspace
 from bot.services import Services
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bot.api import approvals, artifacts, audit, files, memory, people, sessions, skills, tasks, usage, workspaces
+from bot.api import approvals, artifacts, audit, files, memory, sessions, skills, tasks, usage, workspaces
+from bot.api.people_table import PEOPLE
 from bot.api.route import Call, Route
 from bot.api.sending import content_of_artifact, content_of_file, uploaded
 from bot.api.shapes import Parameters, Seq
@@ -162,12 +163,22 @@ APPROVALS = (
     Route(
         method="POST",
         path="/v1/approvals/{approval_id}/decision",
-        summary="Approve or deny a card or some of its items",
+        summary="Approve or deny a card or some of its items, or ask for changes",
         scope="approvals:decide",
         body=approvals.Decision,
         answers={200: approvals.ApprovalView},
         refusals=(409,),
         run=lambda call: approvals.decide(call.services, call.viewer, call.id("approval_id"), call.body),
+    ),
+    Route(
+        method="POST",
+        path="/v1/approvals/{approval_id}/edit",
+        summary="Give an item other arguments; the card then shows what they would do",
+        scope="approvals:decide",
+        body=approvals.NewArguments,
+        answers={200: approvals.ApprovalView},
+        refusals=(409,),
+        run=lambda call: approvals.edit(call.services, call.viewer, call.id("approval_id"), call.body),
     ),
     Route(
         method="POST",
@@ -287,21 +298,6 @@ THE_REST = (
     ),
     Route(
         method="GET",
-        path="/v1/people/me",
-        summary="Show who one is and what one may do",
-        answers={200: people.Whoami},
-        run=lambda call: people.whoami(call.services, call.viewer),
-    ),
-    Route(
-        method="GET",
-        path="/v1/people",
-        summary="List people",
-        scope="people:read",
-        answers={200: people.PersonList},
-        run=lambda call: people.list_people(call.services, call.viewer),
-    ),
-    Route(
-        method="GET",
         path="/v1/audit",
         summary="List what people did",
         scope="audit:read",
@@ -315,4 +311,4 @@ THE_REST = (
 
 def table(streams: Streams) -> tuple[Route, ...]:
     """All routes."""
-    return (*TASKS, events(streams), *SESSIONS, *APPROVALS, *FILES, *THE_REST)
+    return (*TASKS, events(streams), *SESSIONS, *APPROVALS, *FILES, *PEOPLE, *THE_REST)

@@ -10,16 +10,28 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from agent.domain import Address, Artifact, Entry, EntryKind, IncomingFile, IncomingMessage, Origin, Task, TaskStatus
+from agent.domain import (
+    Address,
+    Artifact,
+    Entry,
+    EntryKind,
+    IncomingFile,
+    IncomingMessage,
+    Member,
+    Origin,
+    Task,
+    TaskStatus,
+)
 from agent.errors import BadInput, Conflict, NotFound
 from agent.inbox import TEXT_LIMIT
+from agent.people import console_of
 from agent.ports.listings import TaskSelection
-from agent.ports.store import TaskState
+from agent.ports.store import Accepted, TaskState
 from bot.api.approvals import ApprovalView, approval_view, visible_approval
 from bot.api.artifacts import ArtifactView, artifact_view
 from bot.api.sessions import new_thread, visible_session
 from bot.api.shapes import PAGE_SIZE, Body, Id, Moment, Page, Parameters, Shown, Text, WrittenId, next_page
-from bot.api.viewer import Viewer, console_of
+from bot.api.viewer import Viewer
 from bot.api.workspaces import chosen_workspace
 from bot.services import Services
 from channels.webhook_view import SentFile, decoded
@@ -107,16 +119,23 @@ def entry_view(entry: Entry) -> EntryView:
 async def create_task(
     services: Services, viewer: Viewer, new: NewTask, files: Sequence[IncomingFile] = (), *, key: str | None = None
 ) -> TaskView:
-    """Put a request on the queue; behind whatever is unfinished in its conversation.
+    """Take what a viewer says and show the task it belongs to; errors as of `say`."""
+    return await show_task(services, viewer, (await say(services, viewer, new, files, key=key)).task_id)
+
+
+async def say(
+    services: Services, viewer: Viewer, new: NewTask, files: Sequence[IncomingFile] = (), *, key: str | None = None
+) -> Accepted:
+    """Put a request on the queue, behind whatever is unfinished in its conversation; or, from somebody who may decide
+    there, take it as the answer to the card that is open in it.
 
     `files` come beside those in `new`. A `key` that was used before returns its first task, and is a Conflict with
     another request. NotFound for a conversation or workspace the viewer does not see.
     """
     viewer.require("tasks:write")
     address, workspace = await _place(services, viewer, new)
-    run = secrets.token_hex(8) if key is None else f"key:{key}"
     message = IncomingMessage(
-        dedup_key=f"console:{viewer.member.name}:{run}",
+        dedup_key=event_key(viewer.member, key),
         address=address,
         sender=viewer.member.name,
         text=new.text,
@@ -127,8 +146,15 @@ async def create_task(
         workspace=workspace,
         fingerprint=None if key is None else _fingerprint(new, files),
     )
-    accepted = await services.inbox.accept(message)
-    return await _shown(services, await services.store.load(accepted.task_id))
+    if "approvals:decide" in viewer.scopes:
+        return await services.reception.say(message, viewer.member)
+    return await services.inbox.accept(message)
+
+
+def event_key(member: Member, key: str | None) -> str:
+    """The identity of what a member says in the console or over `/v1`; without a `key` of the sender it is new."""
+    run = secrets.token_hex(8) if key is None else f"key:{key}"
+    return f"console:{member.name}:{run}"
 
 
 async def list_tasks(
@@ -216,7 +242,7 @@ async def _shown(services: Services, state: TaskState) -> TaskView:
         files=list(task.files),
         text=task.answer or "",
         artifacts=[artifact_view(artifact) for artifact in _newest(state.artifacts)],
-        approvals=[approval_view(approval) for approval in state.approvals],
+        approvals=[approval_view(approval, task) for approval in state.approvals],
         cost_usd=None if cost_usd is None else float(cost_usd),
     )
 

@@ -5,24 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from agent.domain import OPERATOR, Address, Member, Role
+from agent.domain import Member, Role
 from agent.errors import Forbidden
 from agent.people import People
 from agent.ports.files import Workspaces
 
 Scope = Literal[
     "tasks:read", "tasks:write", "approvals:read", "approvals:decide", "artifacts:read", "files:read", "files:write",
-    "sessions:write", "memory:read", "memory:write", "skills:read", "usage:read", "people:read", "audit:read",
+    "sessions:write", "memory:read", "memory:write", "skills:read", "usage:read", "people:read", "people:write",
+    "audit:read",
 ]  # fmt: skip
 """What an API token can be limited to."""
 
 SCOPES: frozenset[Scope] = frozenset(get_args(Scope))
-ADMIN_SCOPES: frozenset[Scope] = frozenset({"memory:write", "audit:read"})
+ADMIN_SCOPES: frozenset[Scope] = frozenset({"memory:write", "people:write", "audit:read"})
 """Only for admins."""
 DEFAULT_SCOPES: frozenset[Scope] = SCOPES - ADMIN_SCOPES - {"approvals:decide"}
 """What a token is made for when nothing else is said: a program decides only when a person wanted just that."""
 
-Way = Literal["console", "api", "cli"]
+Way = Literal["console", "api", "cli", "chat"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,13 +58,25 @@ def allowed(member: Member) -> frozenset[Scope]:
 
 
 def viewer(
-    member: Member, workspaces: Workspaces, *, way: Way, scopes: frozenset[Scope] = SCOPES, client: str = ""
+    member: Member,
+    workspaces: Workspaces,
+    *,
+    way: Way,
+    scopes: frozenset[Scope] = SCOPES,
+    client: str = "",
+    place: str | None = None,
 ) -> Viewer:
-    """A member as a viewer, with the part of `scopes` that the roles allow today."""
+    """A member as a viewer, with the part of `scopes` that the roles allow today.
+
+    `place` is the workspace of the conversation they speak in, which everybody there sees, too.
+    """
+    seen = None
+    if "admin" not in member.roles:
+        seen = workspaces.visible_to(member) | ({place} if place else frozenset())
     return Viewer(
         member=member,
         scopes=scopes & allowed(member),
-        workspaces=None if "admin" in member.roles else workspaces.visible_from(console_of(member)),
+        workspaces=seen,
         way=way,
         client=client,
     )
@@ -71,9 +84,4 @@ def viewer(
 
 def terminal(people: People, workspaces: Workspaces) -> Viewer:
     """The operator at the command line."""
-    return viewer(people.member(OPERATOR.name), workspaces, way="cli")
-
-
-def console_of(member: Member) -> Address:
-    """A member's conversation in the console, without a thread."""
-    return Address(channel="console", conversation=member.name)
+    return viewer(people.operator, workspaces, way="cli")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from agent.errors import NotFound
+from agent.people import home_of
 from agent.ports.files import WorkspaceFiles
 from bot.api.shapes import Shown
-from bot.api.viewer import Viewer, console_of
+from bot.api.viewer import Viewer
 from bot.services import Services
 
 
@@ -24,7 +25,7 @@ class WorkspaceList(Shown):
 
 async def list_workspaces(services: Services, viewer: Viewer) -> WorkspaceList:
     """The workspaces the viewer sees; an admin's are those of the configuration and their own."""
-    home = services.workspaces.for_address(console_of(viewer.member))
+    home = services.workspaces.for_address(home_of(viewer.member))
     names = {*services.config.workspaces, home} if viewer.workspaces is None else viewer.workspaces
     return WorkspaceList(workspaces=[WorkspaceView(name=name, default=name == home) for name in sorted(names)])
 
@@ -32,7 +33,7 @@ async def list_workspaces(services: Services, viewer: Viewer) -> WorkspaceList:
 def chosen_workspace(services: Services, viewer: Viewer, name: str | None) -> str:
     """The workspace of that name, or the one of the viewer's console; NotFound."""
     if name is None:
-        return services.workspaces.for_address(console_of(viewer.member))
+        return services.workspaces.for_address(home_of(viewer.member))
     return opened(services, viewer, name).name
 
 

@@ -1,18 +1,20 @@
-"""`approvals`, `approve`, `deny`: what waits for a person, and the operator's decision."""
+"""`approvals`, `approve`, `deny`, `changes`, `edit`: what waits for a person, and what the operator says to it."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from agent import texts
 from agent.domain import Outcome, Verdict
+from agent.errors import BadInput
 from agent.previews import visible
 from bot.api import approvals as api
-from bot.api.approvals import Decision
+from bot.api.approvals import Decision, NewArguments
 from bot.api.shapes import filled
 from bot.api.tasks import ask_again as propose_again
 from bot.api.viewer import terminal
@@ -33,10 +35,11 @@ def approvals(*, as_json: AsJson = False, config: ConfigPath = DEFAULT_CONFIG) -
     async def work() -> None:
         async with connected(load_config(config)) as services:
             viewer = terminal(services.people, services.workspaces)
+            if as_json:
+                page = await api.list_approvals(services, viewer, "open", page_size=MOST)
+                display.print_json({"approvals": [display.as_json(card) for card in page.approvals[::-1]]})
+                return
             found = (await api.cards(services, viewer, "open", page_size=MOST))[::-1]
-        if as_json:
-            display.print_json({"approvals": [display.as_json(api.approval_view(card)) for card in found]})
-            return
         for card in found:
             print(f"{visible(texts.card(card))}\n")
         if not found:
@@ -68,6 +71,60 @@ def deny(
 ) -> None:
     """Deny everything a card asks for, or some of its items."""
     asyncio.run(_decide(config, approval_id, "denied", item, reason=reason))
+
+
+def changes(
+    approval_id: ApprovalId,
+    reason: Annotated[str, typer.Option(help="What should be different; the agent reads it and proposes anew.")],
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Have a card proposed differently: nothing of it runs, and the agent reads why."""
+    asyncio.run(_decide(config, approval_id, "changes", None, reason=reason))
+
+
+def edit(
+    approval_id: ApprovalId,
+    argument: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=VALUE", help="A new value; @FILE reads it from a file. Repeat it for several arguments."
+        ),
+    ],
+    item: Annotated[int, typer.Option(metavar="N", help="Which item of the card.")] = 1,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Change what an item would do, and show the card as it is then; `approve` runs it."""
+
+    async def work() -> None:
+        async with connected(load_config(config)) as services:
+            viewer = terminal(services.people, services.workspaces)
+            shown = await api.show_approval(services, viewer, approval_id)
+            now = next((one.arguments for one in shown.items if one.item == item), {})
+            arguments = {**now, **dict(_argument(text, now) for text in argument)}
+            new = filled(NewArguments, item=item, arguments=arguments, revision=shown.revision)
+            await api.edit(services, viewer, approval_id, new)
+            card = await api.visible_approval(services, viewer, approval_id)
+            print(visible(texts.card(card)))
+
+    asyncio.run(work())
+
+
+def _argument(text: str, now: dict[str, Any]) -> tuple[str, Any]:
+    """NAME=VALUE. What is a text now stays one; anything else is written as JSON."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise BadInput(f"--argument {text}: write NAME=VALUE, or NAME=@FILE to read the value from a file.")
+    if value.startswith("@"):
+        try:
+            value = Path(value[1:]).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"--argument {name}: {value[1:]} cannot be read as UTF-8 text: {error}.") from None
+    if isinstance(now.get(name, ""), str):
+        return name, value
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"--argument {name}: write the value as JSON ({error.msg} at {error.pos}).") from None
 
 
 async def _decide(

@@ -13,7 +13,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from agent import texts
+from agent import cards
+from agent.decisions import number_of
 from agent.domain import (
     OPERATOR,
     TERMINAL,
@@ -24,7 +25,7 @@ from agent.domain import (
     Outcome,
     Verdict,
 )
-from agent.errors import BadInput, Conflict, Forbidden
+from agent.errors import BadInput
 from agent.ports.store import TaskState
 from agent.previews import visible
 from bot.api import approvals as api
@@ -40,6 +41,8 @@ from bot.logs import start_logging
 from bot.services import Services, connected
 
 DONE, FAILED, WAITING = 0, 1, 3
+OVERTAKEN = frozenset({"already_decided", "card_changed"})
+"""Why a press does nothing because somebody else was faster: what they said counts, and what they wrote is shown."""
 
 
 def ask(
@@ -80,7 +83,7 @@ async def _accepted(services: Services, prompt: str, files: Sequence[IncomingFil
         files=tuple(files),
         reply_to=(address,),
     )
-    return (await services.inbox.accept(message)).task_id
+    return (await services.reception.say(message, services.people.operator)).task_id
 
 
 async def _follow(services: Services, task_id: int, approve: Literal["ask", "deny"]) -> int:
@@ -104,6 +107,7 @@ async def _follow(services: Services, task_id: int, approve: Literal["ask", "den
 
 async def _decided(services: Services, state: TaskState, approve: Literal["ask", "deny"], terminal: Terminal) -> bool:
     """Decide the open cards of a waiting task; False when nobody did."""
+    people = await services.people.by_name()
     for card in state.approvals:
         if card.status != "open":
             continue
@@ -111,14 +115,14 @@ async def _decided(services: Services, state: TaskState, approve: Literal["ask",
             if approve == "deny":
                 await _press(services, card, "denied", reason="denied by --approve deny")
                 continue
-            print(f"\n{visible(texts.card(card))}", flush=True)
+            drawn = cards.card(card, state.task, people, number_of(state, card.approval_id))
+            print(f"\n{cards.text(card, drawn, 'terminal')}", flush=True)
             if not await _answered(services, card, terminal):
                 return False
-        except Forbidden as error:
+        except BadInput as error:
             print(error)
-            return False
-        except Conflict as error:
-            print(error)  # somebody else was faster; the task goes on with what they said
+            if error.code not in OVERTAKEN:
+                return False
     return True
 
 
@@ -126,13 +130,15 @@ async def _answered(services: Services, card: Approval, terminal: Terminal) -> b
     if card.kind == "outcome":
         return await _told(services, card, terminal)
     several = len(card.items) > 1
-    choices = "[y]es, [n]o, [e]ach, [l]ater" if several else "[y]es, [n]o, [l]ater"
-    answer = await terminal.line(f"Approve? {choices}: ")
+    each = "[e]ach, " if several else ""
+    answer = await terminal.line(f"Approve? [y]es, [n]o, {each}[c]hanges, [l]ater: ")
     match answer[:1].lower():
         case "y":
             await _press(services, card, "approved")
         case "n":
             await _press(services, card, "denied", reason=await terminal.line("Reason: "))
+        case "c":
+            await _press(services, card, "changes", reason=await terminal.line("What should be different? "))
         case "e" if several:
             for call in card.items:
                 answer = await terminal.line(visible(f"{call.item}. {call.title}? [y]es, [n]o: "))
@@ -163,7 +169,9 @@ async def _press(
     reason: str = "",
     outcome: Outcome | None = None,
 ) -> None:
-    decision = filled(Decision, verdict=verdict, items=list(items), reason=reason, outcome=outcome)
+    decision = filled(
+        Decision, verdict=verdict, items=list(items), reason=reason, outcome=outcome, revision=card.revision
+    )
     await api.press(services, terminal(services.people, services.workspaces), card.approval_id, decision)
 
 

@@ -1,191 +1,195 @@
-"""`people` and `login-link`: who there is, their API tokens, and their way into the console."""
+"""`people`: who there is, who they are on channels, who asks to be let in; and their API tokens."""
 
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
-from typing import Annotated, Any, cast
+from collections.abc import Awaitable, Callable
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from agent.domain import OPERATOR, Member
-from agent.durations import seconds
 from agent.errors import BadInput
-from agent.ports.access import ApiToken
-from bot.api import access
-from bot.api.viewer import DEFAULT_SCOPES, SCOPES, Scope, terminal
-from bot.cli import display
+from bot.api import access, pairing
+from bot.api import people as api
+from bot.api.shapes import filled
+from bot.api.viewer import Viewer, terminal
+from bot.cli import display, tokens
 from bot.cli.options import DEFAULT_CONFIG, AsJson, ConfigPath
 from bot.config import load_config
 from bot.services import Services, connected
 
-people = typer.Typer(help="People and their API tokens.", add_completion=False, rich_markup_mode=None)
+people = typer.Typer(help="People, their identities and API tokens.", add_completion=False, rich_markup_mode=None)
+people.command()(tokens.token)
+people.command("tokens")(tokens.list_tokens)
+people.command()(tokens.revoke)
+
+T = TypeVar("T")
+GENERAL = "general"
+"""Written for a time zone or a budget, it takes back one's own."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME")]
+Identity = Annotated[str, typer.Argument(metavar="CHANNEL:ID", help="The id there, never a name: slack:U012AB.")]
+Roles = Annotated[list[str] | None, typer.Option("--role", metavar="ROLE", help="Repeat it for several.")]
+TimeZone = Annotated[str | None, typer.Option(metavar="ZONE", help=f"Like Europe/Berlin, or `{GENERAL}`.")]
+Budget = Annotated[str | None, typer.Option(metavar="USD", help=f"A day, or `{GENERAL}`.")]
 
 
 @people.callback(invoke_without_command=True)
 def list_(context: typer.Context, *, as_json: AsJson = False, config: ConfigPath = DEFAULT_CONFIG) -> None:
-    """List the people of the configuration, or administer their API tokens."""
+    """List the people, or administer them."""
     if context.invoked_subcommand is not None:
         return
 
-    async def work() -> None:
-        async with connected(load_config(config)) as services:
-            viewer = terminal(services.people, services.workspaces)
-            rows = [
-                (member, await access.list_tokens(services, viewer, member.name)) for member in services.people.all()
-            ]
-            _print_people(services, rows, as_json=as_json)
+    async def work(services: Services, viewer: Viewer) -> list[dict[str, Any]]:
+        now = services.clock.now()
+        found = (await api.list_people(services, viewer)).people
+        held = [await access.list_tokens(services, viewer, person.name) for person in found]
+        return [
+            {**_person_json(person), "tokens": sum(access.token_is_live(each, now) for each in theirs)}
+            for person, theirs in zip(found, held, strict=True)
+        ]
 
-    asyncio.run(work())
-
-
-@people.command()
-def token(
-    name: Name,
-    *,
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SCOPE", help=f"Repeat it for several: {', '.join(sorted(SCOPES))}."),
-    ] = None,
-    label: Annotated[str, typer.Option("--name", metavar="LABEL", help="What it is for, to tell it apart.")] = "",
-    expires: Annotated[str | None, typer.Option(metavar="90d", help="When it ends; never without it.")] = None,
-    as_json: AsJson = False,
-    config: ConfigPath = DEFAULT_CONFIG,
-) -> None:
-    """Make an API token for a member and print it, this once.
-
-    Without --scope it may do what every member may, but not decide on approvals.
-    """
-    scopes = _scopes(scope) if scope else DEFAULT_SCOPES
-    lifetime = _lifetime(expires)
-
-    async def work() -> None:
-        async with connected(load_config(config)) as services:
-            viewer = terminal(services.people, services.workspaces)
-            made, text = await access.make_token(services, viewer, name, scopes, label=label, seconds=lifetime)
-        if as_json:
-            display.print_json({**_token_json(made), "token": text})
-            return
-        print(f"token: {text}")
-        print(f"id: {made.token_id}, member: {made.member}, scopes: {' '.join(made.scopes)}")
-
-    asyncio.run(work())
-
-
-@people.command()
-def tokens(name: Name, *, as_json: AsJson = False, config: ConfigPath = DEFAULT_CONFIG) -> None:
-    """List a member's API tokens."""
-
-    async def work() -> None:
-        async with connected(load_config(config)) as services:
-            found = await access.list_tokens(services, terminal(services.people, services.workspaces), name)
-            if as_json:
-                display.print_json({"tokens": [_token_json(each) for each in found]})
-                return
-            rows = [
-                (each.token_id, each.label, _state(services, each), _day(each.created_at), " ".join(each.scopes))
-                for each in found
-            ]
-            display.print_table(("id", "name", "state", "made", "scopes"), rows)
-
-    asyncio.run(work())
-
-
-@people.command()
-def revoke(token_id: Annotated[int, typer.Argument(metavar="TOKEN_ID")], config: ConfigPath = DEFAULT_CONFIG) -> None:
-    """End an API token at once."""
-
-    async def work() -> None:
-        async with connected(load_config(config)) as services:
-            ended = await access.revoke_token(services, terminal(services.people, services.workspaces), token_id)
-            print(f"Token {token_id} of {ended.member} is revoked.")
-
-    asyncio.run(work())
-
-
-def login_link(
-    name: Annotated[str, typer.Argument(metavar="NAME")] = OPERATOR.name, config: ConfigPath = DEFAULT_CONFIG
-) -> None:
-    """Print a link that signs a member into the console, once and within ten minutes."""
-
-    async def work() -> None:
-        async with connected(load_config(config)) as services:
-            print(services.url(await access.login_path(services, name)))
-
-    asyncio.run(work())
-
-
-def _scopes(names: list[str]) -> frozenset[Scope]:
-    for name in names:
-        if name not in SCOPES:
-            raise BadInput(f"--scope {name}: there is no such scope (there are: {', '.join(sorted(SCOPES))}).")
-    return frozenset(cast("list[Scope]", names))
-
-
-def _lifetime(text: str | None) -> int | None:
-    try:
-        return None if text is None else seconds(text)
-    except ValueError as error:
-        raise BadInput(f"--expires {error}.") from None
-
-
-def _print_people(services: Services, rows: list[tuple[Member, list[ApiToken]]], *, as_json: bool) -> None:
-    now = services.clock.now()
-    live = {member.name: sum(access.token_is_live(each, now) for each in tokens) for member, tokens in rows}
-    members = [member for member, _ in rows]
+    rows = _ran(config, work)
     if as_json:
-        display.print_json({"people": [_member_json(member, live[member.name]) for member in members]})
+        display.print_json({"people": rows})
         return
-    default = services.config.agent.budget.member_day_usd
+    columns = ("name", "roles", "timezone", "budget_day_usd", "identities", "source", "tokens")
     display.print_table(
-        ("name", "roles", "timezone", "budget a day", "tokens"),
-        [
-            (
-                member.name,
-                ", ".join(sorted(member.roles)),
-                member.timezone,
-                f"{member.budget_day_usd or default} USD",
-                live[member.name],
-            )
-            for member in members
-        ],
+        ("name", "roles", "timezone", "USD a day", "identities", "from", "tokens"),
+        [[_cell(row[column]) for column in columns] for row in rows],
     )
 
 
-def _member_json(member: Member, tokens: int) -> dict[str, Any]:
-    cap = member.budget_day_usd
-    return {
-        "name": member.name,
-        "roles": sorted(member.roles),
-        "timezone": member.timezone,
-        "budget_day_usd": None if cap is None else float(cap),
-        "tokens": tokens,
-    }
+@people.command()
+def add(
+    name: Name,
+    *,
+    role: Roles = None,
+    timezone: TimeZone = None,
+    budget: Budget = None,
+    as_json: AsJson = False,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Add a person, who can then be linked to channels, or given a login link or an API token."""
+    new = filled(api.NewPerson, name=name, **_given(role, timezone, budget))
+    person = _ran(config, lambda services, viewer: api.add_person(services, viewer, new))
+    _print_person(person, as_json=as_json)
 
 
-def _token_json(token: ApiToken) -> dict[str, Any]:
-    return {
-        "token_id": token.token_id,
-        "member": token.member,
-        "name": token.label,
-        "scopes": list(token.scopes),
-        "created_at": token.created_at.isoformat(),
-        "expires_at": token.expires_at.isoformat() if token.expires_at else None,
-        "revoked_at": token.revoked_at.isoformat() if token.revoked_at else None,
-    }
+@people.command()
+def change(
+    name: Name,
+    *,
+    role: Roles = None,
+    timezone: TimeZone = None,
+    budget: Budget = None,
+    as_json: AsJson = False,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Give an added person other roles (`--role member` takes all others away), time zone or budget, at once."""
+    changes = filled(api.PersonChange, **_given(role, timezone, budget))
+    person = _ran(config, lambda services, viewer: api.change_person(services, viewer, name, changes))
+    _print_person(person, as_json=as_json)
 
 
-def _state(services: Services, token: ApiToken) -> str:
-    if token.revoked_at is not None:
-        return "revoked"
-    if not access.token_is_live(token, services.clock.now()):
-        return "expired"
-    if token.member not in {member.name for member in services.people.all()}:
-        return "void: not in the configuration"
-    return f"until {_day(token.expires_at)}" if token.expires_at else "live"
+@people.command()
+def remove(name: Name, config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Remove an added person with their identities, API tokens and browser sessions."""
+    _ran(config, lambda services, viewer: api.remove_person(services, viewer, name))
+    print(f"{name} is removed.")
 
 
-def _day(at: datetime) -> str:
-    return f"{at:%Y-%m-%d}"
+@people.command()
+def link(name: Name, identity: Identity, *, as_json: AsJson = False, config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Say that an identity on a channel is this person, whoever added them."""
+    new = filled(api.NewLink, identity=identity)
+    person = _ran(config, lambda services, viewer: api.link(services, viewer, name, new))
+    _print_person(person, as_json=as_json)
+
+
+@people.command()
+def unlink(identity: Identity, config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Make an identity a stranger's again."""
+    _ran(config, lambda services, viewer: api.unlink(services, viewer, identity))
+    print(f"{identity} is linked to nobody.")
+
+
+@people.command()
+def pending(*, as_json: AsJson = False, config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """List the strangers who were shown a code and ask to be let in."""
+    found = _ran(config, pairing.list_strangers)
+    if as_json:
+        display.print_json(found.model_dump(mode="json"))
+        return
+    display.print_table(
+        ("identity", "calls themselves", "asked", "until (UTC)"),
+        [(one.identity, one.shown_name, f"{one.asked_at:%H:%M}", f"{one.expires_at:%H:%M}") for one in found.strangers],
+    )
+
+
+@people.command()
+def admit(
+    code: Annotated[str, typer.Argument(metavar="CODE", help="As the stranger was shown it.")],
+    *,
+    name: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="Somebody there is, or a new name; else their own.")
+    ] = None,
+    role: Roles = None,
+    as_json: AsJson = False,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Let a stranger in who told you the code they were shown."""
+    wanted = filled(pairing.Admission, code=code, name=name, roles=role or [])
+    person = _ran(config, lambda services, viewer: pairing.admit(services, viewer, wanted))
+    _print_person(person, as_json=as_json)
+
+
+@people.command()
+def reject(who: Annotated[str, typer.Argument(metavar="CODE|CHANNEL:ID")], config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Turn a stranger away."""
+    wanted = filled(pairing.Rejection, who=who)
+    _ran(config, lambda services, viewer: pairing.reject(services, viewer, wanted))
+    print(f"{who} is turned away.")
+
+
+def _ran(config: Path, work: Callable[[Services, Viewer], Awaitable[T]]) -> T:
+    """Do something as the operator, beside a server that runs."""
+
+    async def opened() -> T:
+        async with connected(load_config(config)) as services:
+            return await work(services, terminal(services.people, services.workspaces))
+
+    return asyncio.run(opened())
+
+
+def _given(role: list[str] | None, timezone: str | None, budget: str | None) -> dict[str, Any]:
+    """What was written, as the API takes it."""
+    given: dict[str, Any] = {"roles": role, "timezone": timezone, "budget_day_usd": budget}
+    if budget and budget != GENERAL:
+        try:
+            given["budget_day_usd"] = Decimal(budget)
+        except InvalidOperation:
+            raise BadInput(f"--budget {budget}: write an amount in USD, such as 2.50, or `{GENERAL}`.") from None
+    return {key: None if value == GENERAL else value for key, value in given.items() if value is not None}
+
+
+def _print_person(person: api.PersonView, *, as_json: bool) -> None:
+    shown = _person_json(person)
+    if as_json:
+        display.print_json(shown)
+        return
+    print(f"{person.name}: {_cell(shown['roles'])}; {person.timezone}; {_cell(shown['identities']) or 'not linked'}")
+
+
+def _person_json(person: api.PersonView) -> dict[str, Any]:
+    """One level, as a table has it."""
+    shown: dict[str, Any] = person.model_dump(mode="json", exclude={"account"})
+    return shown | (person.account.model_dump(mode="json") if person.account else {})
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
+    return "" if value is None else str(value)

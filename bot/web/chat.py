@@ -5,8 +5,8 @@ from __future__ import annotations
 from aiohttp import web
 from pydantic import ValidationError
 
-from agent.commands import Command, parse, run
-from agent.domain import IncomingFile
+from agent.commands import Command, parse
+from agent.domain import IncomingFile, Received
 from agent.errors import BadInput
 from bot.api.desk import MemberDesk
 from bot.api.sessions import (
@@ -18,7 +18,7 @@ from bot.api.sessions import (
     show_session,
     visible_session,
 )
-from bot.api.tasks import NewTask, TaskFilter, create_task, list_tasks
+from bot.api.tasks import NewTask, TaskFilter, event_key, list_tasks, say
 from bot.api.workspaces import list_workspaces
 from bot.entrance.rules import VIEWER, Guarded, Rule
 from bot.web.forms import Form, read_form
@@ -100,33 +100,42 @@ class Chat:
         workspace = form.text("workspace") or None
         if (command := _command(form)) is not None:
             desk = MemberDesk(self._services, request[VIEWER], None, workspace)
-            return await self._answered(request, command, desk)
+            return await self._answered(request, command, desk, _key(form))
         new = _new_task(form, workspace=workspace)
-        task = await create_task(self._services, request[VIEWER], new, form.files, key=_key(form))
-        return see_other(request, f"/chat/{task.session_id}")
+        accepted = await say(self._services, request[VIEWER], new, form.files, key=_key(form))
+        return see_other(request, f"/chat/{accepted.session_id}")
 
     async def _say(self, request: web.Request) -> web.StreamResponse:
         viewer, session_id = request[VIEWER], number(request, "session_id")
         form = await self._form(request)
         if (command := _command(form)) is not None:
             session = (await visible_session(self._services, viewer, session_id)).session
-            return await self._answered(request, command, MemberDesk(self._services, viewer, session))
+            return await self._answered(request, command, MemberDesk(self._services, viewer, session), _key(form))
         new = _new_task(form, session_id=session_id)
-        task = await create_task(self._services, viewer, new, form.files, key=_key(form))
+        accepted = await say(self._services, viewer, new, form.files, key=_key(form))
         if not wants_fragment(request):
             return see_other(request, f"/chat/{session_id}")
-        turn = await load_turn(self._services, viewer, task.task_id)
+        if not accepted.fresh:  # the page has that task already, and follows it
+            return web.Response(status=204)
+        turn = await load_turn(self._services, viewer, accepted.task_id)
         return self._shell.fragment(request, "turn.html", turn=turn)
 
-    async def _answered(self, request: web.Request, command: Command, desk: MemberDesk) -> web.StreamResponse:
+    async def _answered(
+        self, request: web.Request, command: Command, desk: MemberDesk, key: str | None
+    ) -> web.StreamResponse:
         """What a chat word answers; it is no part of the conversation and gone at the next look."""
-        try:
-            reply = await run(command, desk)
-        except BadInput as error:
-            return self._shell.fragment(request, "reply.html", command=command, text=str(error), problem=True)
-        if reply.session_id is not None:
-            return see_other(request, f"/chat/{reply.session_id}")
-        return self._shell.fragment(request, "reply.html", command=command, text=reply.text, problem=False)
+        event = Received(
+            dedup_key=event_key(desk.member, key),
+            kind="command",
+            outcome="command",
+            who=desk.member.name,
+            received_at=self._services.clock.now(),
+        )
+        row = await self._services.reception.word(command, desk, event)
+        if row.kind == "command" and row.session_id is not None:
+            return see_other(request, f"/chat/{row.session_id}")
+        problem = row.outcome.startswith("refused:")
+        return self._shell.fragment(request, "reply.html", command=command, text=row.said, problem=problem)
 
     async def _form(self, request: web.Request) -> Form:
         return await read_form(request, self._services.config.bot.http.max_upload)

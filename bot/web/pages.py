@@ -10,6 +10,7 @@ from bot.entrance.rules import Guarded
 from bot.services import Services
 from bot.web.chat import Chat
 from bot.web.live import LiveChat
+from bot.web.people import PeoplePages
 from bot.web.refusals import errors_as_pages
 from bot.web.shell import Shell
 from bot.web.shelves import Shelves
@@ -23,7 +24,12 @@ class Pages:
 
     def __init__(self, services: Services, streams: Streams) -> None:
         self.shell = Shell(services)
-        self._parts = (Chat(self.shell, LiveChat(self.shell, streams)), Work(self.shell), Shelves(self.shell))
+        self._parts = (
+            Chat(self.shell, LiveChat(self.shell, streams)),
+            Work(self.shell),
+            Shelves(self.shell),
+            PeoplePages(self.shell),
+        )
 
     def routes(self) -> list[Guarded]:
         """Every page and part with what it asks of whoever opens it."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from agent.domain import ApproverRule
 from agent.errors import NotFound
-from agent.policy import may_decide
-from bot.api.approvals import ApprovalView, list_approvals
+from agent.policy import fits
+from bot.api.approvals import ApprovalView, ItemView, list_approvals
 from bot.api.sessions import list_sessions
 from bot.api.viewer import Viewer
 from bot.entrance.rules import CSRF_TOKEN, VIEWER
@@ -70,7 +71,7 @@ class Shell:
             "zone": viewer.member.timezone,
             "now": self.services.clock.now(),
             "csrf": request[CSRF_TOKEN],
-            "decides": lambda card: decides(viewer, card),
+            "decides": lambda card, item=None: decides(viewer, card, item),
         }
 
     def refusal(self, request: web.Request, status: int, message: str) -> web.Response:
@@ -87,10 +88,17 @@ class Shell:
         return web.Response(status=status, text=text, content_type="text/html", headers={"Cache-Control": "no-store"})
 
 
-def decides(viewer: Viewer, card: ApprovalView) -> bool:
-    """Whether this card can be signed by whoever looks."""
-    may = "approvals:decide" in viewer.scopes and may_decide(viewer.member, card.approvers)
-    return card.status == "open" and may
+def decides(viewer: Viewer, card: ApprovalView, item: ItemView | None = None) -> bool:
+    """Whether whoever looks can sign this item of an open card, or any that is left."""
+    if card.status != "open" or "approvals:decide" not in viewer.scopes:
+        return False
+    left = [one for one in card.items if one.status in ("waiting", "unknown")] if item is None else [item]
+    return any(fits(viewer.member, _rule(one), card.requester) for one in left)
+
+
+def _rule(item: ItemView) -> ApproverRule:
+    rule = item.rule
+    return ApproverRule(groups=tuple(tuple(group) for group in rule.groups), other=rule.other, quorum=rule.quorum)
 
 
 def number(request: web.Request, name: str) -> int:

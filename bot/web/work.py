@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any, get_args
 
+import orjson
 from aiohttp import web
 from pydantic import ValidationError
 
 from agent.domain import ApprovalStatus, Origin, TaskStatus
-from agent.errors import BadInput, Conflict
-from bot.api.approvals import Decision, decide, list_approvals, show_approval
+from agent.errors import BadInput, Conflict, NotFound
+from bot.api.approvals import (
+    ApprovalView,
+    Decision,
+    NewArguments,
+    decide,
+    edit,
+    list_approvals,
+    show_approval,
+)
 from bot.api.people import list_people
+from bot.api.shapes import filled
 from bot.api.tasks import TaskFilter, ask_again, cancel_task, journal, list_tasks, show_task
 from bot.api.workspaces import list_workspaces
 from bot.entrance.rules import VIEWER, Guarded, Rule
@@ -38,6 +49,7 @@ class Work:
             Guarded(web.get("/approvals/waiting", self._waiting), PAGE),
             Guarded(web.get("/approvals/{approval_id}", self._approval), PAGE),
             Guarded(web.post("/approvals/{approval_id}", self._decide), PAGE),
+            Guarded(web.post("/approvals/{approval_id}/edit", self._edit), PAGE),
             Guarded(web.post("/approvals/{approval_id}/again", self._ask_again), PAGE),
         ]
 
@@ -118,12 +130,24 @@ class Work:
         """A press. Whoever comes second sees who was first, on the card as it is now."""
         viewer, approval_id = request[VIEWER], number(request, "approval_id")
         decision = _decision(await self._form(request))
+        return await self._pressed(request, approval_id, decide(self._services, viewer, approval_id, decision))
+
+    async def _edit(self, request: web.Request) -> web.StreamResponse:
+        """Other arguments for an item. Whoever wrote them sees what they would do, or why they cannot be taken."""
+        viewer, approval_id = request[VIEWER], number(request, "approval_id")
+        card = await show_approval(self._services, viewer, approval_id)
+        new = _new_arguments(await self._form(request), card)
+        return await self._pressed(request, approval_id, edit(self._services, viewer, approval_id, new))
+
+    async def _pressed(
+        self, request: web.Request, approval_id: int, work: Coroutine[Any, Any, ApprovalView]
+    ) -> web.StreamResponse:
         note = ""
         try:
-            card = await decide(self._services, viewer, approval_id, decision)
+            card = await work
         except Conflict as error:
             note = str(error)
-            card = await show_approval(self._services, viewer, approval_id)
+            card = await show_approval(self._services, request[VIEWER], approval_id)
         if not wants_fragment(request):
             return see_other(request, f"/approvals/{approval_id}")
         return self._shell.fragment(request, "card.html", card=card, note=note)
@@ -142,8 +166,26 @@ def _decision(form: Form) -> Decision:
         "items": [item for text in form.text("items").split() if (item := whole(text)) is not None],
         "reason": form.text("reason").strip(),
         "outcome": form.text("outcome") or None,
+        "revision": whole(form.text("revision")),
     }
     try:
         return Decision(**given)
     except ValidationError as error:
         raise BadInput(f"This is no decision: {error.errors(include_url=False)[0]['msg']}.", field="verdict") from None
+
+
+def _new_arguments(form: Form, card: ApprovalView) -> NewArguments:
+    """Every argument of an item has a field: a text as it is, anything else as JSON."""
+    item = next((one for one in card.items if one.item == whole(form.text("item"))), None)
+    if item is None:
+        raise NotFound(f"Approval {card.id} has no such item.")
+    arguments: dict[str, Any] = {}
+    for name, before in item.arguments.items():
+        if isinstance(before, str):
+            arguments[name] = form.text(f"text.{name}")
+            continue
+        try:
+            arguments[name] = orjson.loads(form.text(f"json.{name}"))
+        except orjson.JSONDecodeError as error:
+            raise BadInput(f"{name} is not JSON: {error}.", field=name) from None
+    return filled(NewArguments, item=item.item, arguments=arguments, revision=whole(form.text("revision")))

@@ -105,7 +105,7 @@ class SqlAccess:
     # --- the audit ---
 
     async def audit(self, row: NewAudit) -> None:
-        await self.database.write(lambda connection: _record(connection, row))
+        await self.database.write(lambda connection: record_act(connection, row))
 
     async def audits(
         self, *, limit: int = 50, before: int | None = None, who: str | None = None, what: str | None = None
@@ -124,7 +124,7 @@ class SqlAccess:
 
 def _save_token(connection: Connection, token: NewToken, row: NewAudit) -> ApiToken:
     token_id: int = connection.execute(NEW_TOKEN, asdict(token)).scalar_one()
-    _record(connection, replace(row, subject=str(token_id)))
+    record_act(connection, replace(row, subject=str(token_id)))
     return ApiToken(token_id=token_id, **asdict(token))
 
 
@@ -136,7 +136,7 @@ def _token(connection: Connection, token_id: int) -> ApiToken | None:
 def _revoke_token(connection: Connection, token_id: int, row: NewAudit) -> bool:
     if connection.execute(REVOKE, {"token": token_id, "now": row.at}).first() is None:
         return False
-    _record(connection, row)
+    record_act(connection, row)
     return True
 
 
@@ -154,7 +154,7 @@ def _log_in(connection: Connection, link_sha256: str, session: NewBrowserSession
     if connection.execute(USE_LINK, {"digest": link_sha256, "now": row.at}).first() is None:
         return False
     connection.execute(insert(browser_sessions), asdict(session))
-    _record(connection, row)
+    record_act(connection, row)
     return True
 
 
@@ -172,10 +172,11 @@ def _save_browser_session(connection: Connection, session: BrowserSession, repla
 
 def _log_out(connection: Connection, browser_id: int, row: NewAudit) -> None:
     connection.execute(delete(browser_sessions).where(browser_sessions.c.browser_id == browser_id))
-    _record(connection, row)
+    record_act(connection, row)
 
 
-def _record(connection: Connection, row: NewAudit) -> None:
+def record_act(connection: Connection, row: NewAudit) -> None:
+    """Into the audit, in the transaction of what was done."""
     connection.execute(insert(audit), asdict(row))
 
 

@@ -104,6 +104,8 @@ def newest_sessions(
         query = query.where(sessions.c.channel == which.channel)
     if which.conversation is not None:
         query = query.where(sessions.c.conversation == which.conversation)
+    if which.thread is not None:
+        query = query.where(sessions.c.thread == which.thread)
     return _listed(connection, connection.execute(query).all())
 
 

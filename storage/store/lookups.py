@@ -7,19 +7,34 @@ from decimal import Decimal
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from agent.domain import Approval, Artifact
+from agent.domain import Address, Approval, Artifact
 from agent.errors import NotFound
 from agent.ports.store import TaskOutcome
 from storage.columns import Usd, UtcTime
 from storage.store import rows
 from storage.store.state import ONE_TASK, cards
-from storage.tables import UNDECIDED, approvals, artifacts, usage
+from storage.tables import ACTIVE, LIVE, UNDECIDED, approvals, artifacts, sessions, tasks, usage
 
 BY_ID = select(approvals).where(approvals.c.approval_id == bindparam("card"))
 BY_TOKEN = select(approvals).where(approvals.c.token == bindparam("card_token"))
-UNDECIDED_CARDS = select(approvals).where(UNDECIDED).order_by(approvals.c.approval_id)
-OPEN_OF_TASK = UNDECIDED_CARDS.where(approvals.c.task_id == bindparam("task"))
-LATE_CARDS = UNDECIDED_CARDS.where(approvals.c.expires_at <= bindparam("now", type_=UtcTime)).limit(1_000)
+UNDECIDED_CARDS = select(approvals).where(UNDECIDED)
+OPEN_OF_TASK = UNDECIDED_CARDS.where(approvals.c.task_id == bindparam("task")).order_by(approvals.c.approval_id)
+NOW = bindparam("now", type_=UtcTime)
+# In the order of an index of open cards: by id, SQLite would look at every card there ever was.
+LATE_CARDS = UNDECIDED_CARDS.where(approvals.c.expires_at <= NOW).order_by(approvals.c.expires_at).limit(1_000)
+REMINDABLE_CARDS = UNDECIDED_CARDS.where(approvals.c.remind_at <= NOW).order_by(approvals.c.remind_at).limit(1_000)
+CARDS_AT = (
+    UNDECIDED_CARDS.join_from(approvals, tasks)
+    .join(sessions, sessions.c.session_id == tasks.c.session_id)
+    .where(
+        LIVE,
+        ACTIVE,
+        sessions.c.channel == bindparam("to_channel"),
+        sessions.c.conversation == bindparam("to_conversation"),
+        sessions.c.thread == bindparam("to_thread"),
+    )
+    .order_by(approvals.c.approval_id)
+)
 OF_TASK = select(*rows.ARTIFACT).where(artifacts.c.task_id == bindparam("task")).order_by(artifacts.c.artifact_id)
 ONE_ARTIFACT = select(*rows.ARTIFACT).where(artifacts.c.artifact_id == bindparam("artifact"))
 KNOWN_COST = func.sum(usage.c.cost_usd, type_=Usd)
@@ -40,6 +55,17 @@ def find_approval(connection: Connection, approval_id: int | None, token: str | 
 
 def expired_approvals(connection: Connection, now: datetime) -> list[Approval]:
     return cards(connection, LATE_CARDS, {"now": now})
+
+
+def approvals_to_remind(connection: Connection, now: datetime) -> list[Approval]:
+    return cards(connection, REMINDABLE_CARDS, {"now": now})
+
+
+def waiting(connection: Connection, address: Address) -> Approval | None:
+    """A session has one task at a time that can wait, and that has one open card."""
+    place = {"to_channel": address.channel, "to_conversation": address.conversation, "to_thread": address.thread or ""}
+    found = cards(connection, CARDS_AT, place)
+    return found[-1] if found else None
 
 
 def outcome(connection: Connection, task_id: int) -> TaskOutcome:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, func, or_, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
 
 from agent.domain import Address, Delivery, DeliveryStatus
-from storage.columns import SERVER_CLOCK, UtcTime
+from storage.columns import SERVER_CLOCK, Json, UtcTime
 from storage.store import rows
-from storage.tables import PENDING, deliveries
+from storage.tables import PENDING, deliveries, live_messages
 
 LEASE_SECONDS = 60
 """Longer than one upload takes; the outbox asks again every second, and with that renews what it has under way."""
@@ -64,6 +64,17 @@ CARD = (
 )
 
 
+PARTS = select(deliveries.c.parts).where(deliveries.c.delivery_id == bindparam("delivery"))
+NEW_PARTS = (
+    update(deliveries)
+    .where(deliveries.c.delivery_id == bindparam("delivery"))
+    .values(parts=bindparam("all_parts", type_=Json))
+)
+_HERE = tuple(live_messages.c[column.name] == bindparam(f"to_{column.name}") for column in ADDRESS)
+LIVE_MESSAGE = select(live_messages.c.sent_as).where(live_messages.c.task_id == bindparam("task"), *_HERE)
+NO_LIVE_MESSAGE = delete(live_messages).where(live_messages.c.task_id == bindparam("task"), *_HERE)
+
+
 def due(connection: Connection, now: datetime, limit: int, leased: frozenset[int]) -> list[Delivery]:
     """One process: a delivery under way is still the head of its address, so it is enough to leave it out."""
     found = connection.execute(DUE, {"now": now, "limit": limit + len(leased)}).all()
@@ -90,6 +101,26 @@ def delivered(
 
 
 def card_sent_as(connection: Connection, approval_id: int, to: Address) -> str | None:
-    address = {"to_channel": to.channel, "to_conversation": to.conversation, "to_thread": to.thread or ""}
-    sent_as: str | None = connection.execute(CARD, {"card": approval_id, **address}).scalar()
+    sent_as: str | None = connection.execute(CARD, {"card": approval_id, **_address(to)}).scalar()
     return sent_as
+
+
+def part_sent(connection: Connection, delivery_id: int, sent_as: str) -> None:
+    parts = connection.execute(PARTS, {"delivery": delivery_id}).scalar_one()
+    connection.execute(NEW_PARTS, {"delivery": delivery_id, "all_parts": [*parts, sent_as]})
+
+
+def live_message(connection: Connection, task_id: int, to: Address) -> str | None:
+    sent_as: str | None = connection.execute(LIVE_MESSAGE, {"task": task_id, **_address(to)}).scalar()
+    return sent_as
+
+
+def save_live_message(connection: Connection, task_id: int, to: Address, sent_as: str | None) -> None:
+    connection.execute(NO_LIVE_MESSAGE, {"task": task_id, **_address(to)})
+    if sent_as is not None:
+        row = {"channel": to.channel, "conversation": to.conversation, "thread": to.thread or ""}
+        connection.execute(insert(live_messages), {"task_id": task_id, "sent_as": sent_as, **row})
+
+
+def _address(to: Address) -> dict[str, str]:
+    return {"to_channel": to.channel, "to_conversation": to.conversation, "to_thread": to.thread or ""}

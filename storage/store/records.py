@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import cache
 
 import orjson
-from sqlalchemy import Connection, Executable, bindparam, func, insert, select, update
+from sqlalchemy import Boolean, Connection, Executable, bindparam, case, func, insert, select, update
 
 from agent.domain import Call, Entry, Usage
 from agent.ports.store import ApprovalChange, CallChange, NewApproval, NewArtifact, NewDelivery, Step
 from storage.columns import Json, Prose, UtcTime
 from storage.doorbell import ring
 from storage.store.upserts import upsert
-from storage.tables import approvals, artifacts, calls, deliveries, journal, sessions, usage
+from storage.tables import approvals, artifacts, calls, deliveries, journal, received, sessions, tasks, usage
 
 NEW_ENTRY = insert(journal)
 NEW_CALL = insert(calls)
 NEW_CARD = insert(approvals).returning(approvals.c.approval_id)
 NEW_USAGE = insert(usage)
+NEW_EVENT = insert(received)
 THIS_CALL = update(calls).where(calls.c.task_id == bindparam("of_task"), calls.c.call_id == bindparam("of_call"))
 ON_CARD = THIS_CALL.values(approval_id=bindparam("card"), item=bindparam("number"))
 CALL_CHANGED = THIS_CALL.values(
@@ -30,15 +31,31 @@ CALL_CHANGED = THIS_CALL.values(
     title=func.coalesce(bindparam("new_title", type_=Prose), calls.c.title),
     preview=func.coalesce(bindparam("new_preview", type_=Prose), calls.c.preview),
     targets=func.coalesce(bindparam("new_targets", type_=Json), calls.c.targets),
+    rule=func.coalesce(bindparam("new_rule", type_=Json), calls.c.rule),
+    votes=func.coalesce(bindparam("new_votes", type_=Json), calls.c.votes),
+    arguments=func.coalesce(bindparam("new_arguments", type_=Prose), calls.c.arguments),
+    sha256=func.coalesce(bindparam("new_sha256"), calls.c.sha256),
+    original=func.coalesce(bindparam("new_original", type_=Prose), calls.c.original),
+    edited_by=func.coalesce(bindparam("new_edited_by"), calls.c.edited_by),
 )
+THIS_CARD = approvals.c.task_id == bindparam("of_task"), approvals.c.approval_id == bindparam("card")
 CARD_CHANGED = (
     update(approvals)
-    .where(approvals.c.task_id == bindparam("of_task"), approvals.c.approval_id == bindparam("card"))
+    .where(*THIS_CARD)
     .values(
         status=bindparam("new_status"),
         decided_by=func.coalesce(bindparam("by"), approvals.c.decided_by),
         decided_at=func.coalesce(bindparam("moment", type_=UtcTime), approvals.c.decided_at),
+        revision=approvals.c.revision + bindparam("more"),
+        remind_at=case((bindparam("reminded", type_=Boolean), None), else_=approvals.c.remind_at),
     )
+)
+KEPT = select(approvals.c.kept).where(*THIS_CARD)
+KEEP = update(approvals).where(*THIS_CARD).values(kept=bindparam("all_kept", type_=Json))
+FETCHED = (
+    update(tasks)
+    .where(tasks.c.task_id == bindparam("of_task"))
+    .values(files=bindparam("paths", type_=Json), awaited_files=())
 )
 LAST_VERSION = (
     select(func.coalesce(func.max(artifacts.c.version), 0))
@@ -80,9 +97,18 @@ def record(connection: Connection, owner: Owner, step: Step) -> None:
     if step.usage:
         _usage(connection, owner, step.usage)
     if step.deliveries:
-        _deliveries(connection, owner, step.deliveries, card)
-    if step.window:
-        whole, summary = step.window
+        deliver(connection, step.deliveries, owner.now, task_id=owner.task_id, card=card)
+    if step.received:
+        event = replace(step.received, task_id=owner.task_id, session_id=owner.session_id)
+        connection.execute(NEW_EVENT, asdict(event))
+    if step.files is not None:
+        connection.execute(FETCHED, {"of_task": owner.task_id, "paths": step.files})
+    _window(connection, owner, step.window)
+
+
+def _window(connection: Connection, owner: Owner, window: tuple[int, int] | None) -> None:
+    if window is not None:
+        whole, summary = window
         connection.execute(NEW_WINDOW, {"of_session": owner.session_id, "whole": whole, "summary": summary})
 
 
@@ -122,6 +148,12 @@ def _call_changes(connection: Connection, owner: Owner, changes: Sequence[CallCh
                 "new_title": change.title,
                 "new_preview": change.preview,
                 "new_targets": change.targets,
+                "new_rule": change.rule,
+                "new_votes": change.votes,
+                "new_arguments": change.arguments,
+                "new_sha256": change.sha256,
+                "new_original": change.original,
+                "new_edited_by": change.edited_by,
             }
             for change in changes
         ],
@@ -134,11 +166,12 @@ def _card(connection: Connection, owner: Owner, new: NewApproval) -> int:
         "token": new.token,
         "kind": new.kind,
         "status": "open",
-        "approvers": new.approvers,
         "call_ids": new.call_ids,
         "note": new.note,
         "created_at": owner.now,
         "expires_at": new.expires_at,
+        "shown_at": new.shown_at,
+        "remind_at": new.remind_at,
     }
     card: int = connection.execute(NEW_CARD, values).scalar_one()
     connection.execute(
@@ -161,10 +194,17 @@ def _card_changes(connection: Connection, owner: Owner, changes: Sequence[Approv
                 "new_status": change.status,
                 "by": change.decided_by,
                 "moment": change.decided_at,
+                "more": int(change.revised),
+                "reminded": change.reminded,
             }
             for change in changes
         ],
     )
+    for change in changes:
+        if change.kept:
+            card = {"of_task": owner.task_id, "card": change.approval_id}
+            kept = [*connection.execute(KEPT, card).scalar_one(), *change.kept]
+            connection.execute(KEEP, {**card, "all_kept": kept})
 
 
 def _artifact(connection: Connection, owner: Owner, new: NewArtifact) -> None:
@@ -205,23 +245,29 @@ def _usage(connection: Connection, owner: Owner, used: Sequence[Usage]) -> None:
     )
 
 
-def _deliveries(connection: Connection, owner: Owner, new: Sequence[NewDelivery], card: int | None) -> None:
-    """Cards and settles without an approval of their own speak of the one this step made."""
+def deliver(
+    connection: Connection,
+    new: Sequence[NewDelivery],
+    now: datetime,
+    *,
+    task_id: int | None = None,
+    card: int | None = None,
+) -> None:
+    """Put into the outbox. Cards and settles without an approval of their own speak of `card`, which the step made."""
     connection.execute(
         _new_delivery(connection.dialect.name),
         [
             {
-                "task_id": owner.task_id,
+                "task_id": task_id,
                 "kind": delivery.kind,
                 "channel": delivery.to.channel,
                 "conversation": delivery.to.conversation,
                 "thread": delivery.to.thread or "",
                 "text": delivery.text,
-                "buttons": delivery.buttons,
                 "approval_id": delivery.approval_id or (card if delivery.kind in {"approval", "settle"} else None),
                 "dedup_key": delivery.dedup_key,
                 "status": "sent" if delivery.collected else "pending",
-                "next_attempt_at": owner.now,
+                "next_attempt_at": now,
                 "expires_at": delivery.expires_at,
             }
             for delivery in new

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -12,16 +13,20 @@ from sqlalchemy import Row
 from agent.domain import (
     Address,
     Approval,
+    ApproverRule,
     Artifact,
-    Button,
+    AwaitedFile,
     Call,
     Delivery,
     Entry,
     Hook,
+    Received,
     Session,
     Target,
     Task,
 )
+from agent.ports.store import KeptItem
+from agent.tool import digest
 from storage import tables
 from storage.columns import Damaged
 
@@ -49,6 +54,8 @@ def task(row: AnyRow) -> Task:
         workspace=row.workspace,
         prompt=row.prompt,
         files=tuple(row.files),
+        awaited_files=tuple(AwaitedFile(**file) for file in row.awaited_files),
+        message_id=row.message_id,
         status=row.status,
         created_at=row.created_at,
         run_after=row.run_after,
@@ -95,16 +102,45 @@ def entry(row: AnyRow) -> Entry:
 def call(row: AnyRow) -> Call:
     fields = row._asdict()
     fields["targets"] = tuple(Target(**target) for target in row.targets)
+    fields["votes"] = tuple(row.votes)
+    fields["rule"] = None if row.rule is None else _rule(row.rule)
     return Call(**fields)
 
 
+def _rule(stored: Any) -> ApproverRule:
+    """One that cannot be read names nobody."""
+    if isinstance(stored, Damaged):
+        return ApproverRule()
+    return ApproverRule(**stored | {"groups": tuple(tuple(group) for group in stored["groups"])})
+
+
 def approval(row: AnyRow, calls: Iterable[Call]) -> Approval:
-    """With its items out of the task's calls, in the order of the card."""
+    """With its items out of the task's calls, in the order of the card; those it keeps as it showed them."""
     fields = row._asdict()
     by_id = {item.call_id: item for item in calls}
-    fields["items"] = tuple(by_id[call_id] for call_id in fields.pop("call_ids") if call_id in by_id)
-    fields["approvers"] = tuple(row.approvers)
+    kept = {item.call_id: item for item in (KeptItem(**item) for item in fields.pop("kept"))}
+    fields["items"] = tuple(
+        _as_shown(by_id[call_id], kept[call_id], row.approval_id, number) if call_id in kept else by_id[call_id]
+        for number, call_id in enumerate(fields.pop("call_ids"), 1)
+        if call_id in by_id
+    )
+    fields["shown_at"] = tuple(Address(**address) for address in row.shown_at)
     return Approval(**fields)
+
+
+def _as_shown(now: Call, kept: KeptItem, approval_id: int, number: int) -> Call:
+    return replace(
+        now,
+        arguments=kept.arguments,
+        sha256=digest(now.tool, kept.arguments),
+        title=kept.title,
+        preview=kept.preview,
+        status=kept.status,
+        decided_by=kept.decided_by,
+        votes=tuple(kept.votes),
+        approval_id=approval_id,
+        item=number,
+    )
 
 
 def artifact(row: AnyRow) -> Artifact:
@@ -116,9 +152,13 @@ def delivery(row: AnyRow) -> Delivery:
     fields = row._asdict()
     thread = fields.pop("thread") or None
     fields["to"] = Address(channel=fields.pop("channel"), conversation=fields.pop("conversation"), thread=thread)
-    fields["buttons"] = tuple(Button(**button) for button in row.buttons)
+    fields["parts"] = tuple(row.parts)
     del fields["leased_until"]
     return Delivery(**fields)
+
+
+def received(row: AnyRow) -> Received:
+    return Received(**row._asdict())
 
 
 def hook(row: AnyRow) -> Hook:

@@ -7,16 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 
-from agent.domain import Address, Approval, Artifact, Delivery, DeliveryStatus, Hook, IncomingMessage, Session
+from sqlalchemy import Connection
+
+from agent.domain import Address, Approval, Artifact, Delivery, DeliveryStatus, Hook, IncomingMessage, Received, Session
 from agent.ports.clock import Clock
-from agent.ports.store import Accepted, Earlier, Plan, RunKey, Step, TaskOutcome, TaskState
+from agent.ports.store import Accepted, Earlier, NewDelivery, Plan, RunKey, Step, TaskOutcome, TaskState, Waits
 from storage.database import Database, open_database
 from storage.doorbell import LocalDoorbell
 from storage.faults import Clash
-from storage.store import earlier, hooks, intake, lookups, outbox, queue, state, steps
+from storage.store import earlier, events, hooks, intake, leases, lookups, outbox, queue, records, state, steps
 from storage.store.sql_listings import SqlListings
 
 LEASE_SECONDS = 30.0
@@ -51,8 +52,13 @@ class SqlStore(SqlListings):
 
     # --- the queue ---
 
-    async def accept(self, message: IncomingMessage, *, workspace: str, files: tuple[str, ...]) -> Accepted:
-        work = partial(intake.accept, message=message, workspace=workspace, files=files, now=self.clock.now())
+    async def accept(
+        self, message: IncomingMessage, *, workspace: str, files: tuple[str, ...], waits: Waits | None = None
+    ) -> Accepted:
+        def work(connection: Connection) -> Accepted:
+            now = self.clock.now()
+            return intake.accept(connection, message, workspace=workspace, files=files, waits=waits, now=now)
+
         try:
             return await self.database.write(work)
         except Clash:
@@ -90,17 +96,42 @@ class SqlStore(SqlListings):
             return Earlier(tasks=[])
         return await self.database.read(lambda connection: earlier.earlier(connection, session, before_seq, after_seq))
 
-    async def advance(self, run: RunKey, step: Step) -> None:
-        await self.database.write(lambda connection: steps.advance(connection, run, step, self.clock.now()))
+    async def advance(self, run: RunKey, step: Step) -> int:
+        return await self.database.write(lambda connection: steps.advance(connection, run, step, self.clock.now()))
 
-    async def change(self, task_id: int, plan: Plan) -> Step | None:
-        return await self.database.write(lambda connection: steps.change(connection, task_id, plan, self.clock.now()))
+    async def change(self, task_id: int, plan: Plan, key: str | None = None) -> Step | None:
+        def work(connection: Connection) -> Step | None:
+            return steps.change(connection, task_id, plan, self.clock.now(), key)
+
+        try:
+            return await self.database.write(work)
+        except Clash:  # the event was received for something else at this moment
+            if key is None:
+                raise
+            return await self.database.write(work)
+
+    async def receive(self, event: Received, deliveries: Sequence[NewDelivery] = ()) -> bool:
+        return await self.database.write(
+            lambda connection: events.receive(connection, event, deliveries, self.clock.now())
+        )
+
+    async def deliver(self, deliveries: Sequence[NewDelivery]) -> None:
+        await self.database.write(lambda connection: records.deliver(connection, deliveries, self.clock.now()))
+
+    async def received(self, key: str) -> Received | None:
+        return await self.database.read(lambda connection: events.received(connection, key))
+
+    async def waiting(self, address: Address) -> Approval | None:
+        return await self.database.read(lambda connection: lookups.waiting(connection, address))
 
     async def find_approval(self, *, approval_id: int | None = None, token: str | None = None) -> Approval:
         return await self.database.read(lambda connection: lookups.find_approval(connection, approval_id, token))
 
     async def expired_approvals(self, now: datetime) -> list[Approval]:
         return await self.database.read(lambda connection: lookups.expired_approvals(connection, now))
+
+    async def approvals_to_remind(self, now: datetime) -> list[Approval]:
+        return await self.database.read(lambda connection: lookups.approvals_to_remind(connection, now))
 
     # --- the outbox ---
 
@@ -123,6 +154,20 @@ class SqlStore(SqlListings):
 
     async def card_sent_as(self, approval_id: int, to: Address) -> str | None:
         return await self.database.read(lambda connection: outbox.card_sent_as(connection, approval_id, to))
+
+    async def part_sent(self, delivery_id: int, sent_as: str) -> None:
+        await self.database.write(lambda connection: outbox.part_sent(connection, delivery_id, sent_as))
+
+    async def live_message(self, task_id: int, to: Address) -> str | None:
+        return await self.database.read(lambda connection: outbox.live_message(connection, task_id, to))
+
+    async def save_live_message(self, task_id: int, to: Address, sent_as: str | None) -> None:
+        await self.database.write(lambda connection: outbox.save_live_message(connection, task_id, to, sent_as))
+
+    async def lease(self, name: str, owner: str, seconds: float) -> bool:
+        return await self.database.write(
+            lambda connection: leases.lease(connection, name, owner, seconds, self.clock.now())
+        )
 
     # --- money ---
 

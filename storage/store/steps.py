@@ -8,10 +8,11 @@ from typing import Any
 from sqlalchemy import Boolean, Connection, Update, bindparam, func, literal_column, update
 
 from agent.domain import TERMINAL
-from agent.errors import LeaseLost, NotFound, StopRequested
+from agent.errors import Conflict, LeaseLost, StopRequested
 from agent.ports.store import Plan, RunKey, Step
 from storage.columns import Prose, UtcTime
 from storage.doorbell import ring
+from storage.store import events
 from storage.store.records import Owner, record
 from storage.store.rows import AnyRow
 from storage.store.state import load
@@ -52,11 +53,12 @@ def _leave(*which: Any) -> Update:
 
 
 RUN_STAYS, RUN_LEAVES = _stay(*THIS_RUN), _leave(*THIS_RUN)
-TASK_STAYS, TASK_LEAVES = _stay(*THIS_TASK), _leave(*THIS_TASK)
+TASK_STAYS, TASK_LEAVES = _stay(*THIS_TASK), _leave(*THIS_TASK, ~RUNNING)
 
 
-def advance(connection: Connection, run: RunKey, step: Step, now: datetime) -> None:
-    """A run's step; LeaseLost when the run does not own the task any more, StopRequested when it must not park."""
+def advance(connection: Connection, run: RunKey, step: Step, now: datetime) -> int:
+    """Write a run's step; the length of the journal then. LeaseLost when the run does not own the task any more,
+    StopRequested when it must not park."""
     which = {"task": run.task_id, "owner": run.owner, "run_epoch": run.epoch}
     row = _move(connection, RUN_LEAVES if _leaves(step) else RUN_STAYS, which, step, now)
     if row is None:
@@ -64,15 +66,21 @@ def advance(connection: Connection, run: RunKey, step: Step, now: datetime) -> N
     if step.status == "waiting_approval" and row.cancel_requested:
         raise StopRequested(f"Task {run.task_id} was asked to stop.")
     _record(connection, run.task_id, row, step, now)
+    length: int = row.entries
+    return length
 
 
-def change(connection: Connection, task_id: int, plan: Plan, now: datetime) -> Step | None:
-    """What `plan` makes of the task as it is, while nobody else can change it; NotFound."""
-    step = plan(load(connection, task_id, lock=True))
+def change(connection: Connection, task_id: int, plan: Plan, now: datetime, key: str | None) -> Step | None:
+    """What `plan` makes of the task as it is, while nobody else can change it; NotFound.
+
+    The event's `key` is looked for under the lock, so that of two presses at once the second finds the first.
+    """
+    state = load(connection, task_id, lock=True)
+    step = None if key and events.received(connection, key) else plan(state)
     if step is not None:
         row = _move(connection, TASK_LEAVES if _leaves(step) else TASK_STAYS, {"task": task_id}, step, now)
         if row is None:
-            raise NotFound(f"There is no task {task_id}.")
+            raise Conflict(f"Task {task_id} runs: only its run can end it.", code="task_runs")
         _record(connection, task_id, row, step, now)
     return step
 

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from agent.domain import Address
 from agent.errors import DiskFull, StorageError
-from agent.ports.channels import Feature, Outgoing, Progress
+from agent.ports.channels import Feature, Outgoing, Shown
 from bot.server import Health, Server
 from storage.store.sql import SqlStore, open_store
 from tests.clock import FakeClock
@@ -42,7 +42,7 @@ class Broken:
     async def stop(self) -> None: ...
     async def send(self, outgoing: Outgoing) -> str | None: ...
     async def settle(self, outgoing: Outgoing, sent_as: str) -> None: ...
-    async def progress(self, to: Address, progress: Progress) -> None: ...
+    async def progress(self, to: Address, shown: Shown) -> None: ...
     async def download(self, reference: str) -> bytes:
         return b""
 

@@ -8,8 +8,8 @@ import pytest
 
 from agent.domain import OPERATOR, Member, Role
 from agent.errors import Forbidden
-from agent.people import People
 from bot.api.viewer import ADMIN_SCOPES, DEFAULT_SCOPES, SCOPES, Scope, allowed, terminal, viewer
+from tests.agent.rows_of_people import opened
 from tools.workspace.directory import WorkspaceDirectory
 
 
@@ -50,15 +50,22 @@ def test_whoever_no_workspace_names_has_a_private_one(tmp_path: Path) -> None:
     assert len(frozenset.union(*(names or frozenset() for names in seen))) == 3
 
 
-def test_an_admin_sees_all(workspaces: WorkspaceDirectory) -> None:
+async def test_an_admin_sees_all(workspaces: WorkspaceDirectory, tmp_path: Path) -> None:
     """The operator at the terminal among them, also what nobody's pattern opens."""
-    for all_seeing in (
-        viewer(member("Zoe", "admin"), workspaces, way="console"),
-        terminal(People(), workspaces),
-    ):
+    async with opened(tmp_path) as rows:
+        operator = terminal(rows.people(), workspaces)
+    for all_seeing in (viewer(member("Zoe", "admin"), workspaces, way="console"), operator):
         assert all_seeing.sees("closed")
         assert all_seeing.scopes == SCOPES
-    assert terminal(People(), workspaces).member == OPERATOR
+    assert operator.member == OPERATOR
+
+
+def test_whoever_speaks_somewhere_sees_what_it_works_on(workspaces: WorkspaceDirectory) -> None:
+    """Everybody in a group sees its workspace there, and only there."""
+    there = viewer(member("Bob"), workspaces, way="chat", place="others")
+    assert there.workspaces == frozenset({"shared", "others"})
+    assert viewer(member("Bob"), workspaces, way="console").workspaces == frozenset({"shared"})
+    assert viewer(member("Zoe", "admin"), workspaces, way="chat", place="others").workspaces is None
 
 
 @pytest.mark.parametrize(

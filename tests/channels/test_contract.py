@@ -10,9 +10,9 @@ from typing import get_args
 import pytest
 from aiohttp import web
 
-from agent.domain import COLLECTED, Address, Delivery
+from agent.domain import COLLECTED, Address, Delivery, Task
 from agent.errors import ChannelError, NotFound
-from agent.ports.channels import Channel, Feature, Outgoing, Progress
+from agent.ports.channels import Channel, Feature, Outgoing, Shown
 from channels.callback import Callback
 from channels.console import Console
 from channels.webhook import Webhook
@@ -106,7 +106,11 @@ async def test_settling_and_progress_are_best_effort(site: Site, case: Case) -> 
     """A card that is gone and progress that nobody looks at are no errors."""
     channel = case.make(site)
     await channel.settle(outgoing(site, case, "settle"), "gone")
-    await channel.progress(case.address, Progress(task_id=1, status="running", text="so far"))
+    task = Task(
+        task_id=1, session_id=1, seq=1, origin="message", requester="Ann", reply_to=(case.address,), workspace="office",
+        prompt="Go", files=(), status="running", created_at=site.clock.now(), run_after=site.clock.now(),
+    )  # fmt: skip
+    await channel.progress(case.address, Shown(task=task, steps=(), text="so far"))
 
 
 @every_channel

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ class Bot:
     model: FakeLLM
     folder: Path
     http: aiohttp.ClientSession
+    keys: Iterator[int] = field(default_factory=count)
 
     async def say(self, text: str, **body: Any) -> int:
         """Send a request to the hook and return its task's id."""
@@ -82,6 +84,7 @@ class Bot:
         services = self.app.services
         return await services.approvals.decide(
             ButtonPress(
+                dedup_key=f"press:{next(self.keys)}",
                 presser=by,
                 verdict=verdict,
                 pressed_at=services.clock.now(),
@@ -127,14 +130,19 @@ class Bot:
 
 @asynccontextmanager
 async def running(
-    home: Path, *, model: FakeLLM | None = None, clock: Clock | None = None, **agent: Any
+    home: Path,
+    *,
+    model: FakeLLM | None = None,
+    clock: Clock | None = None,
+    people: Sequence[dict[str, Any]] = (),
+    **agent: Any,
 ) -> AsyncIterator[Bot]:
-    """Start Signoff in a folder; `agent` goes into that section of its configuration."""
+    """Start Signoff in a folder with these people; `agent` goes into that section of its configuration."""
     fake = model or FakeLLM()
     if not fake.base_url:
         await fake.start()
     try:
-        config = configured(home, fake.base_url, **agent)
+        config = configured(home, fake.base_url, people=people, **agent)
         async with started(load_config(config), clock) as app, aiohttp.ClientSession() as http:
             hook = Hook(name="flow", token_sha256=token_sha256(TOKEN), workspace="office")
             await app.services.store.save_hook(hook)
@@ -145,7 +153,9 @@ async def running(
     assert fake.refusals == [], "a strict provider refused a request"
 
 
-def configured(home: Path, base_url: str, *, url: str | None = None, **agent: Any) -> Path:
+def configured(
+    home: Path, base_url: str, *, url: str | None = None, people: Sequence[dict[str, Any]] = (), **agent: Any
+) -> Path:
     """Write a configuration for a workspace `office` and a model server; its path."""
     (home / "office").mkdir(exist_ok=True)
     models = {"fake": {"model": "openai/fake", "api_base": base_url}}
@@ -153,6 +163,7 @@ def configured(home: Path, base_url: str, *, url: str | None = None, **agent: An
         "bot": {"data_dir": str(home / "data"), "grace_seconds": 1, "http": {"port": 0}},
         "storage": {"url": url},
         "agent": {"model": "fake", "models": models, **agent},
+        "people": list(people),
         "workspaces": {"office": {"path": str(home / "office"), "channels": ["cli:*", "webhook:flow"]}},
     }
     path = home / "config.yaml"

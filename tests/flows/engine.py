@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from agent.approvals import Approvals
+from agent.arrivals import Arrivals
+from agent.asking import Asking
 from agent.budget import BudgetSettings
 from agent.domain import OPERATOR, Address, ButtonPress, IncomingMessage, Outcome
+from agent.edits import Drafts
 from agent.effects import Effects
 from agent.gate import Gate
 from agent.inbox import TaskInbox
@@ -25,10 +28,13 @@ from agent.ports.clock import Clock
 from agent.ports.listings import ApprovalSelection
 from agent.ports.store import TaskState
 from agent.progress import ProgressSettings
+from agent.rules import Rules
+from agent.showing import Showing
 from agent.tool import Arguments, Tool, ToolContext, schema
 from agent.worker import Worker, WorkerSettings
 from bot.clock import SystemClock
 from storage.blobs import FileBlobs
+from storage.store.people import SqlRoster
 from storage.store.sql import SqlStore, open_store
 from tests.servers.llm import FakeLLM
 from tools.workspace.directory import WorkspaceDirectory
@@ -93,7 +99,14 @@ class Engine:
         """Approve the only open card, or say what happened."""
         [card] = await self.store.approvals(which=ApprovalSelection(status="open"))
         now = self.store.clock.now()
-        press = ButtonPress(presser=OPERATOR, verdict="approved", pressed_at=now, token=card.token, outcome=outcome)
+        press = ButtonPress(
+            dedup_key=f"press:{card.token}:{outcome}",
+            presser=OPERATOR,
+            verdict="approved",
+            pressed_at=now,
+            token=card.token,
+            outcome=outcome,
+        )
         await self.approvals.decide(press)
 
 
@@ -117,7 +130,9 @@ async def engine(home: Path, *tools: Tool, clock: Clock | None = None, owner: st
     )
     live = Live()
     inbox = TaskInbox(store=store, workspaces=workspaces)
-    approvals = Approvals(store=store, inbox=inbox, clock=clock)
+    people = People([], SqlRoster(store.database))
+    drafts = Drafts(registry=registry, workspaces=workspaces, clock=clock)
+    approvals = Approvals(store=store, inbox=inbox, people=people, drafts=drafts, clock=clock)
 
     async def system_prompt(state: TaskState) -> str:
         return "You are a test."
@@ -125,14 +140,16 @@ async def engine(home: Path, *tools: Tool, clock: Clock | None = None, owner: st
     loop = Loop(
         store=store,
         models=models,
-        gate=Gate(effects=effects, powers=PolicySettings()),
+        gate=Gate(effects=effects, rules=Rules(agent=PolicySettings()), asking=Asking()),
         live=live,
         clock=clock,
         model="fake",
         steps=20,
         tools=[schema(each) for each in tools],
         budget=BudgetSettings(),
-        people=People(),
+        arrivals=Arrivals(channels={}, workspaces=workspaces, clock=clock),
+        showing=Showing(channels={}, live=live),
+        people=people,
         system_prompt=system_prompt,
     )
     worker = Worker(WorkerSettings(owner=owner), store=store, loop=loop, approvals=approvals, clock=clock)

@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,7 @@ async def _live(config: Path) -> None:
         while not await _over(app, accepted.task_id):
             for approval in await app.services.store.approvals(which=ApprovalSelection(status="open")):
                 press: dict[str, Any] = {"presser": OPERATOR, "pressed_at": app.services.clock.now()}
+                press["dedup_key"] = f"mortal:{time.monotonic_ns()}"
                 try:
                     await app.services.approvals.decide(ButtonPress(verdict="approved", token=approval.token, **press))
                 except Conflict:

@@ -16,9 +16,11 @@ from sqlalchemy import text
 from agent.domain import Address, Delivery, DeliveryStatus
 from agent.errors import NotFound, StorageError
 from agent.outbox import Outbox
-from agent.ports.channels import Feature, Outgoing, Progress
+from agent.people import People
+from agent.ports.channels import Feature, Outgoing, Shown
 from agent.ports.store import TaskState
 from storage.database import open_database
+from storage.store.people import SqlRoster
 from storage.store.sql import SqlStore
 from tests.clock import FakeClock
 from tests.storage import given
@@ -46,7 +48,7 @@ class Told:
 
     async def settle(self, outgoing: Outgoing, sent_as: str) -> None: ...
 
-    async def progress(self, to: Address, progress: Progress) -> None: ...
+    async def progress(self, to: Address, shown: Shown) -> None: ...
 
     async def download(self, reference: str) -> bytes:
         raise NotFound(reference)
@@ -84,7 +86,7 @@ async def test_a_database_that_is_away_delays_a_message_and_repeats_none(tmp_pat
     """Three failures of a verb, a second apart: the message goes out once, and is known as sent."""
     clock, told = FakeClock(), Told()
     store = FailingStore(await open_database(tmp_path / "rows.sqlite3"), clock)
-    outbox = Outbox(store, {"chat": told}, clock)
+    outbox = Outbox(store, {"chat": told}, People([], SqlRoster(store.database)), clock)
     state = await given.claimed(store)
     await given.finish(store, state, deliveries=(given.delivery("hello", to=HERE),))
     store.failures[verb] = 3
@@ -102,5 +104,5 @@ async def test_stopping_does_not_wait_for_a_database_that_is_away(tmp_path: Path
     clock, told = FakeClock(), Told()
     store = FailingStore(await open_database(tmp_path / "rows.sqlite3"), clock)
     store.failures["due"] = 1_000_000
-    await Outbox(store, {"chat": told}, clock).stop()
+    await Outbox(store, {"chat": told}, People([], SqlRoster(store.database)), clock).stop()
     await store.close()

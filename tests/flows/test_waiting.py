@@ -12,6 +12,7 @@ import pytest
 
 from agent.domain import Address, Call, Entry, IncomingMessage, Target
 from agent.endings import DELIVERY_LIFE
+from agent.policy import DEFAULT_RULE
 from agent.ports.listings import ApprovalSelection
 from agent.ports.store import NewApproval, NewDelivery, RunKey, Step
 from agent.tool import digest
@@ -114,6 +115,7 @@ def _parked(store: SqlStore, task_id: int) -> Step:
         targets=(Target(path=path, base_sha256=None, intended_sha256=None),),
         title=f"Write new file {path}",
         preview="x",
+        rule=DEFAULT_RULE,
     )
     turn = {
         "text": "",
@@ -131,7 +133,6 @@ def _parked(store: SqlStore, task_id: int) -> Step:
         approval=NewApproval(
             token=f"token-{task_id}",
             kind="change",
-            approvers=("approver",),
             expires_at=expires_at,
             call_ids=(call.call_id,),
         ),

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, event, text
 
-from agent.domain import Address, Call, Entry, IncomingMessage
+from agent.domain import Address, Call, Entry, IncomingMessage, Received
 from agent.ports.store import Accepted, NewApproval, NewDelivery, RunKey, Step, TaskState
 from storage.doorbell import LocalDoorbell
 from storage.store.sql import SqlStore
@@ -35,6 +35,18 @@ def message(**changes: Any) -> IncomingMessage:
         "received_at": START,
     }
     return IncomingMessage(**fields | changes)
+
+
+def received(**changes: Any) -> Received:
+    """A press with a key of its own."""
+    fields: dict[str, Any] = {
+        "dedup_key": f"key-{next(numbers)}",
+        "kind": "press",
+        "outcome": "decided",
+        "who": "bob",
+        "received_at": START,
+    }
+    return Received(**fields | changes)
 
 
 async def accept(store: SqlStore, **changes: Any) -> Accepted:
@@ -85,7 +97,6 @@ def card(*call_ids: str, **changes: Any) -> NewApproval:
     fields: dict[str, Any] = {
         "token": f"token-{next(numbers)}",
         "kind": "change",
-        "approvers": ("approver",),
         "expires_at": EXPIRY,
         "call_ids": call_ids,
     }

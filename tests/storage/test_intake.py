@@ -7,8 +7,9 @@ from dataclasses import asdict
 
 import pytest
 
-from agent.domain import Address
+from agent.domain import Address, TaskStatus
 from agent.errors import Conflict, NotFound
+from agent.ports.store import Accepted, NewDelivery, Step
 from storage.store.sql import SqlStore
 from tests.storage import given
 from tests.storage.conftest import OpenStore
@@ -86,6 +87,55 @@ async def test_a_repeat_tells_how_far_the_task_is(store: SqlStore) -> None:
     assert (await given.accept(store, dedup_key="k")).status == "running"
     await given.finish(store, state)
     assert (await given.accept(store, dedup_key="k")).status == "done"
+
+
+async def test_a_message_tells_what_it_waits_for(store: SqlStore) -> None:
+    """What the oldest open task of its session does at this moment, also when it is asked again; the head waits for
+    nobody, and neither does another conversation."""
+    first = await given.accept(store, dedup_key="1")
+    second = await given.accept(store, dedup_key="2")
+    assert (first.behind, second.behind) == (None, "queued")
+    [state] = await store.claim("worker", 1)
+    third = await given.accept(store, dedup_key="3")
+    step = Step(
+        new_calls=(given.call(),), approval=given.card("c1"), entries=given.said("?"), status="waiting_approval"
+    )
+    await store.advance(given.key(state), step)
+    fourth = await given.accept(store, dedup_key="4")
+    assert (third.behind, fourth.behind) == ("running", "waiting_approval")
+    assert (await given.accept(store, address=given.OTHER_CHAT)).behind is None
+    assert [(await given.accept(store, dedup_key=key)).behind for key in "1234"] == [None, *["waiting_approval"] * 3]
+    await store.change(first.task_id, lambda _: Step(status="cancelled"))
+    assert [(await given.accept(store, dedup_key=key)).behind for key in "1234"] == [None, None, "queued", "queued"]
+
+
+async def test_whoever_waits_is_told_with_the_task(store: SqlStore) -> None:
+    """Once, and with the task's own rows; the head of a session and a repeat are told nothing."""
+
+    def told(task_id: int, status: TaskStatus) -> tuple[NewDelivery, ...]:
+        return (given.delivery(f"{task_id} waits: {status}", kind="notice"),)
+
+    async def send(key: str) -> Accepted:
+        return await store.accept(given.message(dedup_key=key), workspace="demo", files=(), waits=told)
+
+    first, second = await send("1"), await send("2")
+    assert (await send("2")).task_id == second.task_id
+    assert await given.sql(store, "SELECT count(*) FROM deliveries") == 1
+    [notice] = await store.due(given.EXPIRY, 10, frozenset())
+    assert (notice.text, notice.task_id) == (f"{second.task_id} waits: queued", second.task_id)
+    assert first.behind is None
+
+
+async def test_ended_tasks_hold_up_nobody(store: SqlStore) -> None:
+    """A conversation that comes to its end each time is always ready; a follow-up waits in the session it joins."""
+    for _ in range(2):
+        accepted = await given.accept(store)
+        assert accepted.behind is None
+        [state] = await store.claim("worker", 1)
+        await given.finish(store, state)
+    running = await given.claimed(store)
+    followed = await given.accept(store, address=given.OTHER_CHAT, follow_up_of=running.task.task_id)
+    assert followed.behind == "running"
 
 
 async def test_a_key_with_another_body_is_refused(store: SqlStore) -> None:

@@ -86,10 +86,12 @@ async def test_sessions_are_made_listed_renamed_and_put_away(store: SqlStore) ->
 
 
 async def test_sessions_by_what_is_asked_for(store: SqlStore) -> None:
-    """By the two parts of an address and by workspaces."""
+    """By the parts of an address, an empty thread being one of them, and by workspaces."""
     mine = await store.new_session(PLACE, "demo", "")
-    theirs = await store.new_session(replace(PLACE, conversation="bob"), "sales", "")
+    theirs = await store.new_session(replace(PLACE, conversation="bob", thread=None), "sales", "")
     for which, expected in [
+        (SessionSelection(channel="console", thread="a1"), [mine]),
+        (SessionSelection(channel="console", thread=""), [theirs]),
         (SessionSelection(channel="console"), [theirs, mine]),
         (SessionSelection(channel="console", conversation="ann"), [mine]),
         (SessionSelection(workspaces=OTHER), [theirs]),

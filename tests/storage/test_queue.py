@@ -16,6 +16,8 @@ from tests.clock import FakeClock
 from tests.storage import given
 from tests.storage.conftest import OpenStore
 
+JSON_OF_CARDS = {"calls": ("targets", "rule", "votes"), "approvals": ("call_ids", "shown_at", "kept")}
+
 
 async def lose_lease(store: SqlStore, task_id: int) -> None:
     """What 30 seconds without a heartbeat make of a lease."""
@@ -238,7 +240,8 @@ async def test_a_damaged_task_is_claimed_beside_the_others(store: SqlStore, colu
 
 
 @pytest.mark.parametrize(
-    ("table", "column"), [("calls", "targets"), ("approvals", "approvers"), ("approvals", "call_ids")]
+    ("table", "column"),
+    [(table, column) for table, columns in JSON_OF_CARDS.items() for column in columns],
 )
 async def test_a_damaged_call_or_card_marks_its_task(store: SqlStore, table: str, column: str) -> None:
     """A call whose targets are unknown must not run, and nobody may decide a card of unknown approvers."""

@@ -76,12 +76,17 @@ async def test_an_old_task_goes_with_everything(store: SqlStore, keeper: Retenti
 
 
 async def test_a_key_stays_as_long_as_its_task(store: SqlStore, blobs: FileBlobs, clock: FakeClock) -> None:
-    """Longer than 30 days when the task is kept longer."""
+    """Longer than 30 days when the task is kept longer; what was answered without a task goes then."""
     await ended(store)
-    clock.advance(100 * DAY)
+    await store.receive(given.received(outcome="stranger"))
     keeper = Retention(settings=RetentionSettings(), database=store.database, blobs=blobs, clock=clock)
+    clock.advance(30 * DAY)
     assert await keeper.sweep() == Removed(tasks=0, keys=0, blobs=0)
-    assert (await counts(store))["received"] == 1
+    clock.advance(1)
+    assert await keeper.sweep() == Removed(tasks=0, keys=1, blobs=0)
+    clock.advance(70 * DAY)
+    assert await keeper.sweep() == Removed(tasks=0, keys=0, blobs=0)
+    assert await given.sql(store, "SELECT outcome FROM received") == "task"
 
 
 async def test_open_tasks_stay(store: SqlStore, keeper: Retention, clock: FakeClock) -> None:

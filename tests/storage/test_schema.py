@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -32,7 +33,9 @@ SHAPES = {
 
 
 def shape(connection: Connection) -> list[str]:
-    return sorted(connection.execute(text(SHAPES[connection.dialect.name])).scalars())
+    """SQLite keeps the text of a statement: columns that were added later stand in it without line breaks."""
+    lines = connection.execute(text(SHAPES[connection.dialect.name])).scalars()
+    return sorted(re.sub(r"\s*([(),])\s*", r"\1", " ".join(line.split())) for line in lines)
 
 
 async def shape_of(url: str, make: Callable[[Connection], None], monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -90,7 +90,7 @@ async def test_a_parked_task_shows_its_card(store: SqlStore) -> None:
     await store.advance(given.key(state), step)
     after = await store.load(state.task.task_id)
     [approval] = after.approvals
-    assert (approval.status, approval.note, approval.approvers) == ("open", "two of three", ("approver",))
+    assert (approval.status, approval.note, approval.revision) == ("open", "two of three", 1)
     assert (approval.created_at, approval.expires_at) == (START, given.EXPIRY)
     assert [(item.call_id, item.item, item.approval_id) for item in approval.items] == [
         ("c2", 1, approval.approval_id), ("c1", 2, approval.approval_id),

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from agent.domain import Address
+from agent.domain import Address, Member
 from agent.errors import NotFound, StorageError
+from agent.people import direct_address, home_of
 from tools.workspace.guard import Workspace
 
 _WILD = re.compile(r"\[[^\]]+\]|[*?]")
@@ -51,11 +52,26 @@ class WorkspaceDirectory:
     def for_address(self, address: Address) -> str:
         """The workspace an address works in: the pattern that fits best, or a private one made for the conversation.
 
-        A direct message is a conversation of its own, and so are a group, a hook and a schedule.
+        A group, a hook and a schedule is a conversation of its own.
         """
-        fitting = self._fitting(address)
-        if fitting:
-            return max(fitting, key=lambda item: _specificity(item[0]))[1]
+        return self._configured(address) or self._private(address)
+
+    def for_direct(self, member: Member, address: Address) -> str:
+        """The workspace of a member's direct messages: the pattern that fits best, or where they work alone."""
+        return self._configured(address) or self.for_address(home_of(member))
+
+    def visible_to(self, member: Member) -> frozenset[str]:
+        """Every workspace that a pattern opens to a member's console or direct messages, and the one they work in."""
+        home = home_of(member)
+        addresses = [home, *map(direct_address, member.identities)]
+        opened = {name for address in addresses for _, name in self._fitting(address)}
+        return frozenset({*opened, self.for_address(home)})
+
+    def _configured(self, address: Address) -> str | None:
+        """The workspace whose pattern fits an address best."""
+        return max(self._fitting(address), key=lambda item: _specificity(item[0]), default=("", None))[1]
+
+    def _private(self, address: Address) -> str:
         name = _private_name(f"{address.channel}:{address.conversation}")
         try:
             (self._private_folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -64,10 +80,6 @@ class WorkspaceDirectory:
                 f"The private workspace {self._private_folder / name} cannot be made: {error}."
             ) from error
         return name
-
-    def visible_from(self, address: Address) -> frozenset[str]:
-        """Every configured workspace that a pattern opens to an address, and the one it works in."""
-        return frozenset({*(name for _, name in self._fitting(address)), self.for_address(address)})
 
     def _fitting(self, address: Address) -> list[tuple[str, str]]:
         """The patterns that fit an address, each with its workspace."""

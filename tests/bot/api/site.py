@@ -73,15 +73,15 @@ class Site:
             return self.tokens[who]
         services = self.app.services
         operator = terminal(services.people, services.workspaces)
-        wanted = self.viewer(who).scopes if scopes is None else scopes
+        wanted = (await self.viewer(who)).scopes if scopes is None else scopes
         _, text = await access.make_token(services, operator, who, wanted)
         if scopes is None:
             self.tokens[who] = text
         return text
 
-    def viewer(self, who: str) -> Viewer:
+    async def viewer(self, who: str) -> Viewer:
         services = self.app.services
-        return viewer(services.people.member(who), services.workspaces, way="api", scopes=SCOPES)
+        return viewer(await services.people.member(who), services.workspaces, way="api", scopes=SCOPES)
 
     async def task(self, who: str, text: str = "go", **body: Any) -> int:
         """Ask for something; the task's id."""

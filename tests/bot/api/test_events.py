@@ -97,7 +97,7 @@ async def test_a_task_is_followed_from_its_request_to_its_end(site: Site) -> Non
         assert answer.headers["Content-Type"] == "text/event-stream"
         first = await until(got, "waiting_approval")
         [card] = (await site.app.services.store.load(task_id)).approvals
-        await decide(site.app.services, site.viewer("ann"), card.approval_id, Decision(verdict="approved"))
+        await decide(site.app.services, await site.viewer("ann"), card.approval_id, Decision(verdict="approved"))
         rest = [event async for event in got if isinstance(event, Got)]
     journal = (await site.get("ann", f"/v1/tasks/{task_id}/journal")).json["journal"]
     assert [event.data for event in first + rest if event.kind == "entry"] == journal
@@ -115,7 +115,7 @@ async def test_whoever_comes_back_goes_on_where_they_were(site: Site) -> None:
     async with followed(site, task_id) as (_, got):
         seen = seqs(await until(got, "waiting_approval"))
     [card] = (await site.app.services.store.load(task_id)).approvals
-    await decide(site.app.services, site.viewer("ann"), card.approval_id, Decision(verdict="approved"))
+    await decide(site.app.services, await site.viewer("ann"), card.approval_id, Decision(verdict="approved"))
     rest = await all_of(site, task_id, Last_Event_ID=str(seen[-1]))
     whole = await all_of(site, task_id)
     assert seen + seqs(rest) == seqs(whole)
@@ -148,7 +148,7 @@ async def test_a_stream_goes_on_after_a_restart_of_the_server(tmp_path: Path) ->
             async with followed(site, task_id, Last_Event_ID=str(seen[-1])) as (_, got):
                 assert [event.data["status"] for event in await until(got, "waiting_approval")] == ["waiting_approval"]
                 [card] = (await site.app.services.store.load(task_id)).approvals
-                await decide(site.app.services, site.viewer("ann"), card.approval_id, Decision(verdict="denied"))
+                await decide(site.app.services, await site.viewer("ann"), card.approval_id, Decision(verdict="denied"))
                 rest = [event async for event in got if isinstance(event, Got)]
             assert rest[-1].data["status"] == "done"
             assert seen + seqs(rest) == seqs(await all_of(site, task_id))
@@ -174,7 +174,7 @@ async def test_a_quiet_stream_shows_that_it_lives(site: Site) -> None:
     task_id = await site.task("ann")
     await site.reached(task_id, "waiting_approval")
     services = site.app.services
-    stream = events.follow(services, site.viewer("ann"), task_id, quiet_seconds=0.01)
+    stream = events.follow(services, await site.viewer("ann"), task_id, quiet_seconds=0.01)
     kinds = [(await anext(stream)).kind for _ in range(7)]
     assert kinds[-1] == "quiet"
     assert services.live.tasks() == [task_id]
@@ -205,7 +205,7 @@ async def test_two_hundred_streams_ask_the_database_once(site: Site) -> None:
     task_id = await site.task("ann")
     await site.reached(task_id, "waiting_approval")
     services = site.app.services
-    streams = [events.follow(services, site.viewer("ann"), task_id) for _ in range(200)]
+    streams = [events.follow(services, await site.viewer("ann"), task_id) for _ in range(200)]
     try:
         for stream in streams:
             assert (await anext(stream)).seq == 1

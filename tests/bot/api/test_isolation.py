@@ -16,13 +16,27 @@ from tests.bot.api.site import ADMIN, Answer, Site
 from tests.servers.llm import Reply
 
 ROUTES = table(Streams())
-UNKNOWN = {"task_id": 9001, "session_id": 9001, "approval_id": 9001, "artifact_id": 9001, "workspace": "nobodys"}
+UNKNOWN = {
+    "task_id": 9001,
+    "session_id": 9001,
+    "approval_id": 9001,
+    "artifact_id": 9001,
+    "workspace": "nobodys",
+    "name": "nobody",
+    "identity": "lines:nobody",
+}
 BODIES: dict[str, dict[str, Any]] = {
     "POST /v1/tasks": {"text": "hello"},
     "POST /v1/sessions": {},
     "PATCH /v1/sessions/{session_id}": {"title": "x"},
     "POST /v1/approvals/{approval_id}/decision": {"verdict": "approved"},
+    "POST /v1/approvals/{approval_id}/edit": {"item": 1, "arguments": {}},
     "PUT /v1/memory/{workspace}": {"text": "x"},
+    "POST /v1/people": {"name": "Cem"},
+    "PATCH /v1/people/named/{name}": {"roles": []},
+    "POST /v1/people/named/{name}/identities": {"identity": "lines:1"},
+    "POST /v1/strangers/admit": {"code": "AAAA-AAAA"},
+    "POST /v1/strangers/reject": {"who": "lines:1"},
 }
 NOT_HERS = [
     ("POST", "/v1/tasks", {"text": "hello", "session_id": "session_id"}),
@@ -164,7 +178,7 @@ async def test_whoami(site: Site) -> None:
     """The name, what the token may do, and where one works."""
     me = (await site.get("bob", "/v1/people/me")).json
     assert (me["name"], me["workspaces"]) == ("bob", [{"name": "bobs", "default": True}])
-    assert me["scopes"] == sorted(allowed(site.viewer("bob").member))
+    assert me["scopes"] == sorted(allowed((await site.viewer("bob")).member))
     people = (await site.get("bob", "/v1/people")).json["people"]
     assert [person["name"] for person in people] == [ADMIN, "ann", "bob"]
 

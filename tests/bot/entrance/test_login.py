@@ -87,7 +87,7 @@ async def test_a_link_for_somebody_who_left_is_refused(open_house: OpenHouse) ->
     house = await open_house(people=[])
     came = await house.visitor().post(link)
     assert came.status == 410
-    assert "not in the configuration" in came.text
+    assert "somebody who was removed" in came.text
 
 
 async def test_another_site_cannot_sign_a_browser_in(house: House) -> None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 ALLOWED = frozenset({
-    "a", "article", "aside", "b", "bdi", "blockquote", "body", "br", "button", "caption", "circle", "code", "dd", "del",
-    "details", "div", "dl", "dt", "em", "figure", "footer", "form", "h1", "h2", "h3", "h4", "head", "header", "hr",
-    "html", "i", "img", "input", "ins", "label", "li", "line", "link", "main", "meta", "nav", "noscript", "ol",
-    "option", "p", "path", "pre", "rect", "s", "section", "select", "small", "span", "strong", "summary", "svg",
-    "table", "tbody", "td", "text", "textarea", "th", "thead", "time", "title", "tr", "ul", "script",
+    "a", "article", "aside", "b", "bdi", "blockquote", "body", "br", "button", "caption", "circle", "code",
+    "datalist", "dd", "del", "details", "div", "dl", "dt", "em", "figure", "footer", "form", "h1", "h2",
+    "h3", "h4", "head", "header", "hr", "html", "i", "img", "input", "ins", "label", "li", "line", "link",
+    "main", "meta", "nav", "noscript", "ol", "option", "p", "path", "pre", "rect", "s", "section", "select",
+    "small", "span", "strong", "summary", "svg", "table", "tbody", "td", "text", "textarea", "th", "thead", "time",
+    "title", "tr", "ul", "script",
 })  # fmt: skip
 LINKS = ("/", "#", "http://", "https://", "mailto:", "?")
 OWN = ("/static/", "/v1/files/")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.domain import Address
+from agent.domain import Address, Member
 from agent.errors import NotFound, StorageError
 from tools.workspace.directory import WorkspaceDirectory
 
@@ -64,6 +64,31 @@ def test_everybody_else_works_in_a_folder_of_their_own(directory: WorkspaceDirec
     assert all(path.stat().st_mode & 0o777 == 0o700 for path in private.iterdir())
     directory.open(names[0]).write("a.md", b"x", expected=None)
     assert (private / names[0] / "a.md").read_bytes() == b"x"
+
+
+def test_a_member_sees_what_is_open_to_them_alone(directory: WorkspaceDirectory) -> None:
+    """Their console and their direct messages on every channel; a group they are in does not count."""
+    ann = Member(name="Ann", identities=frozenset({"slack:C01", "telegram:4242"}))
+    assert directory.visible_to(ann) == {"demo", "team", "sales"}
+    assert directory.visible_to(Member(name="Bob")) == {"demo"}
+
+
+def test_direct_messages_work_where_the_console_does(directory: WorkspaceDirectory, tmp_path: Path) -> None:
+    """Unless a pattern names them; a folder of their own is made for nobody who has a console somewhere."""
+    ann = Member(name="Ann", identities=frozenset({"slack:U1", "telegram:4242"}))
+    assert directory.for_direct(ann, Address(channel="slack", conversation="U1")) == "team"
+    assert directory.for_direct(ann, Address(channel="telegram", conversation="4242")) == "demo"
+    assert not (tmp_path / "data").exists()
+
+
+def test_whoever_only_a_channel_lets_in_has_no_console(directory: WorkspaceDirectory) -> None:
+    """What is open to every console is closed to them: they see their own folder and what names them."""
+    guest = Member(name="telegram:7", identities=frozenset({"telegram:7"}))
+    home = directory.for_direct(guest, Address(channel="telegram", conversation="7"))
+    assert home not in PATTERNS
+    assert directory.visible_to(guest) == {home}
+    named = Member(name="slack:U1", identities=frozenset({"slack:U1"}))
+    assert directory.visible_to(named) == {"team"}
 
 
 @pytest.mark.parametrize("name", ["nobody", "..", "telegram-4242-0123456789ab", "", "."])

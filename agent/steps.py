@@ -1,0 +1,74 @@
+"""A task's tool calls in words: what is done to what, and how far it is. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from agent.domain import Entry, TaskStatus
+from agent.ports.channels import StepLine, StepState
+from agent.previews import visible
+
+TARGET_SHOWN = 120
+"""Characters of what a call is about."""
+
+TOOLS = {
+    "list_files": ("List files", "Listing files", "Listed files", "path"),
+    "read_file": ("Read", "Reading", "Read", "path"),
+    "glob": ("Find files", "Finding files", "Found files", "pattern"),
+    "grep": ("Search for", "Searching for", "Searched for", "pattern"),
+    "write_file": ("Write", "Writing", "Wrote", "path"),
+    "edit_file": ("Edit", "Editing", "Edited", "path"),
+    "analyze_table": ("Measure", "Measuring", "Measured", "path"),
+    "write_sheet": ("Write sheet", "Writing sheet", "Wrote sheet", "path"),
+    "memory_write": ("Remember", "Remembering", "Remembered", "path"),
+    "expand_skill": ("Look up skill", "Looking up skill", "Looked up skill", "name"),
+}
+"""How a call is told: what is to be done, is being done, was done; and the argument that says to what."""
+
+
+def steps(entries: Sequence[Entry], status: TaskStatus) -> tuple[StepLine, ...]:
+    """Every call of a task's journal in the order in which the model made them."""
+    results = {entry.data.get("call_id"): str(entry.data.get("status")) for entry in entries if entry.kind == "tool"}
+    lines: list[StepLine] = []
+    for entry in entries:
+        for call in entry.data.get("calls") or () if entry.kind == "assistant" else ():
+            state = _state(results.get(call["id"]), status)
+            tool = str(call.get("name"))
+            shown = target(tool, str(call.get("arguments") or ""))
+            lines.append(StepLine(call_id=call["id"], label=label(tool, state), target=visible(shown), state=state))
+    return tuple(lines)
+
+
+def label(tool: str, state: StepState) -> str:
+    """A call in words, as far as it is."""
+    todo, doing, did, _ = TOOLS.get(tool, (tool, tool, tool, ""))
+    return {"running": doing, "done": did}.get(state, todo)
+
+
+def target(tool: str, arguments: str) -> str:
+    """What a call is about: the argument that is known to say so, else the first that is a text."""
+    try:
+        values = json.loads(arguments or "{}")
+    except ValueError:
+        return ""
+    if not isinstance(values, dict):
+        return ""
+    named = values.get(TOOLS[tool][3]) if tool in TOOLS else None
+    texts = [value for value in values.values() if isinstance(value, str)]
+    found = named if isinstance(named, str) else (texts[0] if texts and tool not in TOOLS else "")
+    line = " ".join(found.split())
+    return line if len(line) <= TARGET_SHOWN else f"{line[: TARGET_SHOWN - 1]}…"
+
+
+def state_of(result: str) -> StepState:
+    """How a call ended, by its result's status."""
+    if result == "done":
+        return "done"
+    return "denied" if result in {"denied", "expired", "cancelled", "superseded"} else "failed"
+
+
+def _state(result: str | None, status: TaskStatus) -> StepState:
+    if result is not None:
+        return state_of(result)
+    return "waiting" if status == "waiting_approval" else "running"

@@ -1,0 +1,92 @@
+"""A running Signoff that people talk to on the chat platform `lines`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from agent.chat import PlatformChat
+from agent.domain import Received
+from agent.ports.access import NewAudit
+from agent.ports.people import Link
+from bot import engine
+from bot.api.desk import chat_desk
+from bot.config import load_config
+from bot.services import Services, connected
+from tests.flows.bot import configured
+from tests.servers.lines import Lines, Wire, wired
+from tests.servers.llm import FakeLLM
+
+ANN = {"name": "Ann", "roles": ["admin", "approver"]}
+BEN = {"name": "Ben"}
+KNOWN = {"A1": "Ann", "B1": "Ben"}
+"""Who is who on the platform."""
+
+
+@dataclass(kw_only=True)
+class Talk:
+    """People at their keyboards, and what can be looked up about it afterwards."""
+
+    services: Services
+    chat: PlatformChat
+    wire: Wire
+    model: FakeLLM
+    office: Path
+
+    async def received(self, key: str) -> Received:
+        """The row of an event."""
+        row = await self.services.store.received(f"lines:{key}")
+        assert row is not None
+        return row
+
+
+@asynccontextmanager
+async def talking(home: Path, *, allow: Sequence[str] = (), **agent: Any) -> AsyncIterator[Talk]:
+    """Start it in a folder, with Ann, who decides, and Ben, who does not; `allow` is the platform's allow list."""
+    model = FakeLLM()
+    await model.start()
+    try:
+        path = configured(home, model.base_url, people=(ANN, BEN), **agent)
+        settings = json.loads(path.read_text())
+        settings["workspaces"]["office"]["channels"] = ["lines:*", "console:*"]
+        path.write_text(json.dumps(settings))
+        config = load_config(path)
+        async with connected(config) as services:
+            await know(services, KNOWN)
+            chat = platform_chat(services, allow)
+            lines = Lines(chat)
+            await lines.start()
+            try:
+                async with engine.running(services, {lines.name: lines}, grace_seconds=1), wired(lines) as wire:
+                    yield Talk(services=services, chat=chat, wire=wire, model=model, office=home / "office")
+            finally:
+                await lines.stop()
+    finally:
+        await model.close()
+    assert model.refusals == [], "a strict provider refused a request"
+
+
+def platform_chat(services: Services, allow: Sequence[str] = ()) -> PlatformChat:
+    """What a chat platform hands its events to."""
+    return PlatformChat(
+        reception=services.reception,
+        store=services.store,
+        people=services.people,
+        pairing=services.pairing,
+        desks=partial(chat_desk, services),
+        clock=services.clock,
+        allow={"lines": frozenset(allow)},
+    )
+
+
+async def know(services: Services, known: dict[str, str]) -> None:
+    """Link identities on the platform to people."""
+    now = services.clock.now()
+    for who, name in known.items():
+        link = Link(identity=f"lines:{who}", member=name, shown_name=who, linked_at=now, linked_by="operator")
+        await services.roster.add_link(link, NewAudit(at=now, who="operator", what="identity_linked", subject=name))
