@@ -22,6 +22,9 @@ from agent.ports.store import ApprovalChange, NewDelivery, Step, Store, TaskStat
 
 log = structlog.get_logger()
 
+NOT_FOUND = "not_found"
+"""The code of what there is not, and of what is not this person's: the same answer."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Approvals:
@@ -45,7 +48,7 @@ class Approvals:
         """
         card = await self._found(press, press.approval_id, press.token)
         people = await self.people.by_name()
-        return await self._settle(card, press, within, lambda state: decision(state, card.approval_id, press, people))
+        return await self._commit(card, press, within, lambda state: decision(state, card.approval_id, press, people))
 
     async def edit(self, edit: Edit, within: Collection[str] | None = None) -> Approval:
         """Put a person's arguments in place of an item's and return the card as it shows them; errors as of `decide`,
@@ -53,7 +56,7 @@ class Approvals:
         card = await self._found(edit, edit.approval_id, None)
         people = await self.people.by_name()
         draft = await self._draft(card, edit, within, people)
-        return await self._settle(card, edit, within, lambda state: edition(state, edit, draft, people))
+        return await self._commit(card, edit, within, lambda state: edition(state, edit, draft, people))
 
     async def cancel(self, task_id: int) -> None:
         """Stop a task: one that runs is asked to, any other ends here and now. Conflict when it has ended."""
@@ -109,8 +112,8 @@ class Approvals:
         try:
             return await self.store.find_approval(approval_id=approval_id, token=token)
         except NotFound as unknown:
-            await self.store.receive(received(event, f"refused:{unknown.code}", str(unknown)))
-            raise
+            await self.store.receive(received(event, f"refused:{NOT_FOUND}", str(unknown)))
+            raise NotFound(str(unknown), code=NOT_FOUND) from None
 
     async def _draft(
         self, card: Approval, edit: Edit, within: Collection[str] | None, people: Mapping[str, Member]
@@ -123,7 +126,7 @@ class Approvals:
         except BadInput as refusal:
             return refusal
 
-    async def _settle(
+    async def _commit(
         self,
         card: Approval,
         event: ButtonPress | Edit,
@@ -189,4 +192,4 @@ def reminder(state: TaskState, approval_id: int, people: Mapping[str, Member], n
 def _seen(state: TaskState, card: Approval, within: Collection[str] | None) -> None:
     """NotFound for a card of a workspace that whoever presses cannot see, like for one that there is not."""
     if within is not None and state.task.workspace not in within:
-        raise NotFound(f"There is no approval {card.approval_id}.")
+        raise NotFound(f"There is no approval {card.approval_id}.", code=NOT_FOUND)

@@ -179,7 +179,7 @@ def _fields(call: Call) -> Iterator[FormField]:
 
 def _value(name: str, now: Any, text: str) -> Any:
     if isinstance(now, str):
-        # Browsers send every line end of a form as CRLF (https://html.spec.whatwg.org/#multipart-form-data).
+        # A form sends every line end as CRLF (https://blog.whatwg.org/newline-normalizations-in-form-submission).
         return text if "\r" in now else text.replace("\r\n", "\n")
     try:
         return json.loads(text)

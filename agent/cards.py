@@ -8,7 +8,7 @@ from typing import Literal
 
 from agent import texts
 from agent.buttons import card_buttons, item_buttons
-from agent.decisions import UNDECIDED
+from agent.decisions import UNDECIDED, was_edited
 from agent.domain import Address, Approval, ApproverRule, Call, Member, Task
 from agent.policy import electors
 from agent.ports.channels import Card, CardItem
@@ -32,7 +32,7 @@ def card(approval: Approval, task: Task, people: Mapping[str, Member], number: i
         approval_id=approval.approval_id,
         revision=approval.revision,
         open=approval.status == "open",
-        title=visible(texts.card_title(approval, number)),
+        title=texts.card_title(approval, number),
         request=visible(f"{task.requester}: {_line(task.prompt)}"),
         note=visible("\n".join(filter(None, (approval.note, *map(_edited, approval.items))))),
         items=tuple(view.item(call) for call in approval.items),
@@ -49,7 +49,7 @@ def text(approval: Approval, drawn: Card, where: Place, *, again: bool = False) 
     for call, item in zip(approval.items, drawn.items, strict=True):
         head = f"{item.number}. {item.title}" if len(drawn.items) > 1 else item.title
         lines += ["", f"{head} ({item.verdict})" if item.verdict else head]
-        if drawn.open and call.status in UNDECIDED and (not again or call.edited_by):
+        if drawn.open and call.status in UNDECIDED and (not again or was_edited(call)):
             lines.append(item.preview)
     lines += ["", drawn.footer]
     if drawn.buttons:
@@ -114,9 +114,7 @@ class _View:
 
 
 def _edited(call: Call) -> str:
-    if call.edited_by is None or call.status not in UNDECIDED:
-        return ""
-    return texts.edited_item(call)
+    return texts.edited_item(call) if was_edited(call) else ""
 
 
 def _line(prompt: str) -> str:

@@ -13,6 +13,7 @@ from agent.domain import (
     ApprovalStatus,
     ButtonPress,
     Call,
+    CallStatus,
     Edit,
     Entry,
     Member,
@@ -95,20 +96,20 @@ def number_of(state: TaskState, approval_id: int) -> int:
     return [approval.approval_id for approval in state.approvals].index(approval_id) + 1
 
 
-def still_open(card: Approval, now: datetime) -> None:
+def check_open(card: Approval, now: datetime) -> None:
     """Conflict for a card that is decided, withdrawn or past its time."""
     if card.status != "open" or card.expires_at <= now:
         late = replace(card, status="expired") if card.status == "open" else card
         raise Conflict(texts.already_decided(late), code="already_decided")
 
 
-def as_shown(card: Approval, revision: int | None) -> None:
+def check_revision(card: Approval, revision: int | None) -> None:
     """Conflict when the card shows something else now than whoever pressed has seen."""
     if revision is not None and revision != card.revision:
         raise Conflict(texts.card_changed(card), code="card_changed")
 
 
-def numbered(card: Approval, number: int) -> Call:
+def undecided(card: Approval, number: int) -> Call:
     """An item that nobody has decided yet; BadInput, Conflict."""
     call = next((call for call in card.items if call.item == number), None)
     if call is None:
@@ -121,6 +122,11 @@ def numbered(card: Approval, number: int) -> Call:
 def able(state: TaskState, call: Call, people: Mapping[str, Member]) -> list[str]:
     """Who may decide an item today, by name."""
     return electors(call.rule, people, state.task.requester) if call.rule is not None else []
+
+
+def was_edited(call: Call) -> bool:
+    """Whether a person has put other arguments in place of the model's."""
+    return call.original is not None and call.original != call.arguments
 
 
 def forbidden(state: TaskState, card: Approval, name: str, calls: Sequence[Call]) -> Forbidden:
@@ -144,17 +150,15 @@ class _Press:
         card, press = self._card, self._press
         if not (any(map(self._mine, card.items)) or self._own_wish()):
             raise self._forbidden(card.items)
-        still_open(card, press.pressed_at)
-        as_shown(card, press.revision)
+        check_open(card, press.pressed_at)
+        check_revision(card, press.revision)
         if press.verdict == "changes":
             return self._changes()
         self._fitting_outcome()
-        decided = Step()
         chosen = self._chosen()
-        for call in chosen:
-            entries, change = self._decided(call)
-            decided = replace(decided, entries=decided.entries + entries, call_changes=(*decided.call_changes, change))
-        return self._closed(replace(decided, entries=(*self._entries(chosen), *decided.entries)))
+        changes = [self._change(call) for call in chosen]
+        entries = [*self._verdicts(chosen, changes), *self._results(chosen, changes)]
+        return self._closed(Step(entries=tuple(entries), call_changes=tuple(changes)))
 
     # --- who and what ---
 
@@ -174,7 +178,7 @@ class _Press:
     def _chosen(self) -> list[Call]:
         """The items this press decides: those it names, or all that wait and that this person may decide."""
         if self._press.items:
-            named = [numbered(self._card, number) for number in dict.fromkeys(self._press.items)]
+            named = [undecided(self._card, number) for number in dict.fromkeys(self._press.items)]
             foreign = [call for call in named if not self._mine(call)]
             if foreign:
                 raise self._forbidden(foreign)
@@ -216,37 +220,38 @@ class _Press:
         if self._card.kind == "change" and self._press.outcome is not None:
             raise BadInput("An outcome is only for a card that asks whether something happened.", field="outcome")
 
-    def _decided(self, call: Call) -> tuple[tuple[Entry, ...], CallChange]:
-        """The results that a verdict gives at once, and the call's new state."""
+    def _change(self, call: Call) -> CallChange:
+        """The call's new state, which is the old one while more people must approve it."""
         press = self._press
         if self._approves():
             votes = (*self._votes(call), self._by)
-            if not self._enough(call, votes):
-                return (), CallChange(call_id=call.call_id, status=call.status, votes=votes)
-            return (), CallChange(
-                call_id=call.call_id, status="approved", decided_by=self._by, votes=votes, reason=press.reason or None
-            )
+            if len(votes) < (call.rule.quorum if call.rule else 1):
+                return CallChange(call_id=call.call_id, status=call.status, votes=votes)
+            return self._verdict(call, "approved", votes)
         if press.outcome is None:
-            return (), CallChange(
-                call_id=call.call_id, status="denied", decided_by=self._by, reason=press.reason or None
-            )
-        happened = press.outcome == "happened"
-        text = texts.HAPPENED_CALL if happened else texts.SKIPPED_CALL
-        change = CallChange(call_id=call.call_id, status="done" if happened else "cancelled", decided_by=self._by)
-        return (tool_entry(call, text, status=change.status, net=happened),), change
+            return self._verdict(call, "denied")
+        return self._verdict(call, "done" if press.outcome == "happened" else "cancelled")
 
-    def _enough(self, call: Call, votes: Sequence[str]) -> bool:
-        return len(votes) >= (call.rule.quorum if call.rule else 1)
+    def _verdict(self, call: Call, status: CallStatus, votes: tuple[str, ...] | None = None) -> CallChange:
+        reason = self._press.reason or None
+        return CallChange(call_id=call.call_id, status=status, decided_by=self._by, votes=votes, reason=reason)
 
-    def _entries(self, chosen: Sequence[Call]) -> Iterator[Entry]:
+    def _verdicts(self, chosen: Sequence[Call], changes: Sequence[CallChange]) -> Iterator[Entry]:
         """One row for what is decided by this press, and one for each count of votes that are not enough yet."""
         said = {"verdict": tried(self._press), "by": self._by, "reason": self._press.reason}
         by_votes: dict[int | None, list[Call]] = defaultdict(list)
-        for call in chosen:
-            votes = (*self._votes(call), self._by)
-            by_votes[len(votes) if self._approves() and not self._enough(call, votes) else None].append(call)
+        for call, change in zip(chosen, changes, strict=True):
+            by_votes[len(change.votes or ()) if change.status in UNDECIDED else None].append(call)
         for count, calls in by_votes.items():
             yield entered(self._card, calls, **said | ({} if count is None else {"vote": count}))
+
+    def _results(self, chosen: Sequence[Call], changes: Sequence[CallChange]) -> Iterator[Entry]:
+        """What the model reads about a call of which somebody said that it happened, or is to be left."""
+        for call, change in zip(chosen, changes, strict=True):
+            if change.status == "done":
+                yield tool_entry(call, texts.HAPPENED_CALL, status="done", net=True)
+            elif change.status == "cancelled":
+                yield tool_entry(call, texts.SKIPPED_CALL, status="cancelled")
 
     def _changes(self) -> Step:
         """Nothing that waits is run; the model reads what should be different."""
@@ -261,10 +266,7 @@ class _Press:
             raise self._forbidden(waiting)
         step = Step(
             entries=(entered(self._card, waiting, verdict="changes", by=self._by, reason=press.reason),),
-            call_changes=tuple(
-                CallChange(call_id=call.call_id, status="denied", decided_by=self._by, reason=press.reason)
-                for call in waiting
-            ),
+            call_changes=tuple(self._verdict(call, "denied") for call in waiting),
         )
         return self._closed(step)
 

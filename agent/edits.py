@@ -11,14 +11,15 @@ from agent import texts
 from agent.decisions import (
     Decided,
     able,
-    as_shown,
     card_of,
+    check_open,
+    check_revision,
     entered,
     forbidden,
-    numbered,
     received,
     refused,
-    still_open,
+    undecided,
+    was_edited,
 )
 from agent.domain import Call, Edit, Member
 from agent.endings import settles
@@ -88,11 +89,11 @@ def editable(state: TaskState, edit: Edit, people: Mapping[str, Member]) -> Call
     mine = [call for call in card.items if edit.editor.name in able(state, call, people)]
     if not mine:
         raise forbidden(state, card, edit.editor.name, card.items)
-    still_open(card, edit.edited_at)
-    as_shown(card, edit.revision)
+    check_open(card, edit.edited_at)
+    check_revision(card, edit.revision)
     if card.kind == "outcome":
         raise BadInput(texts.NO_EDIT_OF_OUTCOME)
-    call = numbered(card, edit.item)
+    call = undecided(card, edit.item)
     if call not in mine:
         raise forbidden(state, card, edit.editor.name, [call])
     return call
@@ -105,7 +106,7 @@ def edition(state: TaskState, edit: Edit, draft: Draft | BadInput, people: Mappi
         call = editable(state, edit, people)
         if isinstance(draft, BadInput):
             raise draft
-        as_shown(card, draft.revision)
+        check_revision(card, draft.revision)
         if draft.arguments == call.arguments:
             raise Conflict(texts.NOT_CHANGED, code="not_changed")
     except BadInput as refusal:
@@ -123,7 +124,7 @@ def edition(state: TaskState, edit: Edit, draft: Draft | BadInput, people: Mappi
 
 def told(call: Call) -> str:
     """What stands before the result of a call that a person has changed: who, and how its arguments differ."""
-    if call.original is None or call.original == call.arguments:
+    if call.original is None or not was_edited(call):
         return ""
     diff = "\n".join(_differences(json.loads(call.original), json.loads(call.arguments)))
     return texts.edited_call(call.edited_by, shorten(diff, DIFF_CHARACTERS, "the approval card")) + "\n\n"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Literal
 
-from agent import policy, progress, texts
-from agent.asking import Asking
+from agent import policy, policy_texts, progress, texts
+from agent.asking import Asking, Places
 from agent.domain import COLLECTED, Address, ApprovalKind, ApproverRule, Call, DeliveryKind, Entry, Task
 from agent.edits import told
 from agent.effects import Effects, answer
@@ -166,7 +166,7 @@ class Gate:
             ),
             approval=card,
             approval_changes=_kept(run, kept),
-            deliveries=_sent(run.state.task, card),
+            deliveries=_sent(run.state.task, card, places),
             status="waiting_approval",
         )
 
@@ -272,10 +272,10 @@ def _kept(run: Run, call: Call | None) -> tuple[ApprovalChange, ...]:
     return (ApprovalChange(approval_id=card.approval_id, status=card.status, kept=(item,)),)
 
 
-def _sent(task: Task, card: NewApproval) -> tuple[NewDelivery, ...]:
+def _sent(task: Task, card: NewApproval, places: Places) -> tuple[NewDelivery, ...]:
     """The card to where it is shown, and to whoever waits for an answer elsewhere where that is."""
     elsewhere = [to for to in task.reply_to if to not in card.shown_at]
-    text = texts.asked_elsewhere(card.shown_at, card.note)
+    text = policy_texts.asked_elsewhere(places.where, places.note)
     return (
         *(_delivery(card, "approval", number, to) for number, to in enumerate(card.shown_at)),
         *(_delivery(card, "notice", number, to, text) for number, to in enumerate(elsewhere)),

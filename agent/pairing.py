@@ -84,13 +84,15 @@ class Pairing:
         Forbidden for all but admins, NotFound for a wrong code, Conflict after too many of them or for a name that is
         taken, BadInput for a name that is none.
         """
+        if (known := await self._admitted(code, by, name)) is not None:
+            return known
         asked = await self._asked(code, by, way, client)
         new = await self._newcomer(asked, name, roles, by)
         now, member = self.clock.now(), new.name if new else str(name)
         link = Link(
             identity=asked.identity, member=member, shown_name=asked.shown_name, linked_at=now, linked_by=by.name
         )
-        said = {"identity": asked.identity, "new": new is not None, "roles": list(roles)}
+        said = {"identity": asked.identity, "new": new is not None, "roles": list(roles), "code": asked.code}
         row = NewAudit(
             at=now, who=by.name, what="pairing_admitted", subject=member, detail=said, way=way, client=client
         )
@@ -109,10 +111,18 @@ class Pairing:
         if not await self.roster.reject(identity, row):
             raise NotFound(f"{identity} does not ask to be let in.")
 
+    async def _admitted(self, code: str, by: Member, name: str | None) -> Member | None:
+        """Whom this admin let in by this code just now: what they wrote arrives once more after a crash."""
+        _require_admin(by)
+        for last in await self.access.audits(limit=1, who=by.name, what="pairing_admitted"):
+            if last.detail["code"] == _plain(code) and name in {None, last.subject}:
+                return await self.people.member(last.subject)
+        return None
+
     async def _asked(self, code: str, by: Member, way: str, client: str) -> Asked:
         """The open pairing of a code; a wrong one is written down, and five of them end the trying for an hour."""
         _require_admin(by)
-        wanted = re.sub(r"[\s-]", "", code).upper()
+        wanted = _plain(code)
         if not _CODE.fullmatch(wanted):
             raise BadInput(f"{code!r} is no code; one looks like ABCD-EFGH.", field="code")
         now = self.clock.now()
@@ -134,6 +144,10 @@ class Pairing:
             return None
         new = self.people.new_name(asked.shown_name if name is None else name)
         return Person(name=new, roles=tuple(sorted(set(roles))), added_at=self.clock.now(), added_by=by.name)
+
+
+def _plain(code: str) -> str:
+    return re.sub(r"[\s-]", "", code).upper()
 
 
 def _require_admin(member: Member) -> None:

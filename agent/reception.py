@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from agent.approvals import Approvals
+from agent.approvals import NOT_FOUND, Approvals
 from agent.commands import Command, Judgement, run
 from agent.decisions import decision, entered, received
 from agent.domain import COLLECTED, Address, Approval, ButtonPress, Edit, IncomingMessage, Member, Received
-from agent.errors import BadInput, Conflict, ToolError
+from agent.errors import BadInput, Conflict, NotFound, ToolError
 from agent.inbox import TaskInbox
 from agent.people import People
 from agent.ports.access import Access, NewAudit
@@ -126,7 +126,13 @@ class Reception:
 
 def declined(event: Received, error: BadInput | ToolError) -> Received:
     """The row of an event that did nothing, with the sentence that says why."""
-    code = error.code if isinstance(error, BadInput) else "failed"
+    match error:
+        case NotFound(code="invalid"):
+            code = NOT_FOUND
+        case BadInput():
+            code = error.code
+        case _:
+            code = "failed"
     return replace(event, outcome=f"refused:{code}", said=str(error))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from agent.domain import Address, Approval, ApproverRule, Call
+from agent.domain import Approval, ApproverRule, Call
 
 CONTINUE = 'Reply "continue" to go on.'
 RESULT_SHOWN = 400
@@ -67,11 +67,12 @@ def card_title(approval: Approval, number: int) -> str:
     return f"{title}: {'did this happen?' if approval.kind == 'outcome' else 'please decide'}"
 
 
-def who(rule: ApproverRule, requester: str) -> str:
-    """Whom a rule names, in words."""
+def who(rule: ApproverRule, requester: str | None = None) -> str:
+    """Whom a rule names, in words; without a `requester` whoever that may be."""
     named = " and also ".join(" or ".join(group) or "nobody" for group in rule.groups) or "nobody"
     count = f"{rule.quorum} of " if rule.quorum > 1 else ""
-    return f"{count}{named}" + (f", but not {requester}, who asked" if rule.other else "")
+    asked = f"{requester}, who asked" if requester else "whoever asks"
+    return f"{count}{named}" + (f", but not {asked}" if rule.other else "")
 
 
 def who_decides(rule: ApproverRule, able: Sequence[str], requester: str) -> str:
@@ -79,10 +80,14 @@ def who_decides(rule: ApproverRule, able: Sequence[str], requester: str) -> str:
     if len(able) >= max(rule.quorum, 1):
         return f"For {who(rule, requester)}."
     few = f"there is only {', '.join(able)}" if able else "there is no such person"
+    why = f"it takes {who(rule, requester)}, and {few}" if rule.groups and all(rule.groups) else NAMES_NOBODY
     return (
-        f"Nobody may approve this: it takes {who(rule, requester)}, and {few}. An admin adds people with "
-        "`signoff people`, or names others in `agent.policy` of config.yaml."
+        f"Nobody may approve this: {why}. An admin adds people with `signoff people`, or names others in "
+        "`agent.policy` of config.yaml."
     )
+
+
+NAMES_NOBODY = "the policy names nobody for it"
 
 
 def votes(names: Sequence[str], quorum: int) -> str:
@@ -176,12 +181,6 @@ def changes_asked(approval: Approval) -> str:
 def edited(approval: Approval, item: int) -> str:
     """For whoever edited an item."""
     return f"Item {item} of approval {approval.approval_id} is shown anew as you wrote it, and waits for a decision."
-
-
-def asked_elsewhere(places: Sequence[Address], note: str) -> str:
-    """For whoever waits for the answer, when the card is not where they are."""
-    where = ", ".join(f"{place.channel}:{place.conversation}" for place in places) or "the console"
-    return f"This needs an approval; it was asked for in {where}. {note}".strip()
 
 
 # --- refusals of a press ------------------------------------------------------------------------------------------

@@ -86,7 +86,10 @@ def parse(tool: Tool, text: str) -> Arguments:
     try:
         return tool.parameters.model_validate_json(json.dumps(value))
     except ValidationError as error:
-        problems = "; ".join(f"{_path(item['loc'])}: {item['msg']}" for item in error.errors(include_url=False))
+        problems = "; ".join(
+            f"{_path(item['loc'])}: {item['msg'].removeprefix('Value error, ').rstrip('.')}"
+            for item in error.errors(include_url=False)
+        )
         raise BadArguments(f"{tool.name}: {problems}.") from None
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
+from agent.asking import CONSOLE, ApprovalsSettings
 from agent.budget import BudgetSettings
 from agent.domain import OPERATOR, Role
 from agent.errors import ConfigError
@@ -18,6 +19,7 @@ from agent.llm.settings import ModelSettings
 from agent.people import PersonSettings
 from agent.policy import PolicySettings
 from agent.progress import ProgressSettings
+from agent.rules import Rules
 from agent.zones import Zone
 from bot.config_file import explained, read_yaml
 from bot.entrance.proxies import TrustedProxy
@@ -50,7 +52,14 @@ def _name(text: str) -> str:
     return text
 
 
+def _pattern(text: str) -> str:
+    if ":" not in text:
+        raise ValueError("write a pattern over channel:conversation, such as webhook:demo or slack:C012*")
+    return text
+
+
 Name = Annotated[str, AfterValidator(_name)]
+Pattern = Annotated[str, AfterValidator(_pattern)]
 Size = Annotated[int, BeforeValidator(_size), Field(gt=0)]
 
 
@@ -87,7 +96,10 @@ class StorageSettings(Settings):
 
 
 class AgentSettings(Settings):
-    """The loop: which model, how many tasks at once, when to stop."""
+    """The loop: which model, how many tasks at once, when to stop, what it may do.
+
+    `stricter`: policies by patterns over `channel:conversation`, which only tighten what else is said.
+    """
 
     model: str = DEFAULT_MODEL
     workers: int = Field(default=64, ge=1)
@@ -96,6 +108,7 @@ class AgentSettings(Settings):
     models: dict[str, ModelSettings] = {DEFAULT_MODEL: ModelSettings(model="scripted/demo")}
     budget: BudgetSettings = BudgetSettings()
     policy: PolicySettings = PolicySettings()
+    stricter: dict[Pattern, PolicySettings] = {}
 
 
 class ChannelsSettings(Settings):
@@ -106,10 +119,15 @@ class ChannelsSettings(Settings):
 
 
 class WorkspaceSettings(Settings):
-    """A folder, and which addresses work in it: shell-style patterns over `channel:conversation[/thread]`."""
+    """A folder, and which addresses work in it: shell-style patterns over `channel:conversation[/thread]`.
+
+    An entry of `policy` goes before `agent.policy`; `approvals` says where cards are shown instead of the conversation.
+    """
 
     path: Path
     channels: tuple[str, ...] = ()
+    policy: PolicySettings = PolicySettings()
+    approvals: ApprovalsSettings | None = None
 
 
 class SkillsSettings(Settings):
@@ -139,6 +157,19 @@ class Config(Settings):
     def protected(self) -> list[str]:
         """What no tool may reach, also when it lies inside a workspace."""
         return [str(self._file), str(self._file.parent / ".env"), str(self.bot.data_dir), *map(str, self.skills.paths)]
+
+    def rules(self) -> Rules:
+        """Every policy."""
+        return Rules(
+            agent=self.agent.policy,
+            workspaces={name: workspace.policy for name, workspace in self.workspaces.items()},
+            stricter=self.agent.stricter,
+            people={person.name: person.policy for person in self.people},
+        )
+
+    def asked_at(self) -> dict[str, tuple[str, ...]]:
+        """Where the cards of a workspace are shown, for those that say so."""
+        return {name: workspace.approvals.to for name, workspace in self.workspaces.items() if workspace.approvals}
 
     def models_in_use(self) -> list[str]:
         """The model that tasks use, and its fallbacks."""
@@ -257,11 +288,27 @@ def _bad_references(config: Config) -> Iterator[str]:
         if name.casefold() in {other.casefold() for other in names[:index]}:
             yield f"people.{index}.name: there is a person named {name} already; give each their own name."
     deciders = [*get_args(Role), OPERATOR.name, *names]
-    known = ", ".join(deciders)
-    for capability, rule in config.agent.policy.root.items():
-        for name in getattr(rule, "ask", ()):
-            if name not in deciders:
-                yield f"agent.policy.{capability}: there is no role or person {name!r} (there are: {known})."
+    for where, name in _asked(config):
+        if name not in deciders:
+            yield f"{where}: there is no role or person {name!r} (there are: {', '.join(deciders)})."
+
+
+def _asked(config: Config) -> Iterator[tuple[str, str]]:
+    """Every role and person that is asked, with the place."""
+    policies = {
+        "agent.policy": config.agent.policy,
+        **{f"agent.stricter.{pattern}": policy for pattern, policy in config.agent.stricter.items()},
+        **{f"people.{index}.policy": person.policy for index, person in enumerate(config.people)},
+        **{f"workspaces.{name}.policy": workspace.policy for name, workspace in config.workspaces.items()},
+    }
+    for where, policy in policies.items():
+        yield from ((f"{where}.{power}", name) for power, name in policy.named())
+    for workspace, to in config.asked_at().items():
+        yield from (
+            (f"workspaces.{workspace}.approvals.to.{index}", entry)
+            for index, entry in enumerate(to)
+            if ":" not in entry and entry != CONSOLE
+        )
 
 
 def _bad_folders(config: Config) -> Iterator[str]:

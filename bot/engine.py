@@ -61,6 +61,7 @@ async def running(
 
 def _worker(services: Services, channels: Mapping[str, Channel]) -> Worker:
     agent = services.config.agent
+    asking = Asking(people=services.people, to=services.config.asked_at(), channels=channels)
     effects = Effects(
         registry=services.registry,
         workspaces=services.workspaces,
@@ -71,7 +72,7 @@ def _worker(services: Services, channels: Mapping[str, Channel]) -> Worker:
     loop = Loop(
         store=services.store,
         models=services.models,
-        gate=Gate(effects=effects, rules=services.rules, asking=Asking()),
+        gate=Gate(effects=effects, rules=services.rules, asking=asking),
         live=services.live,
         clock=services.clock,
         model=agent.model,

@@ -108,7 +108,7 @@ def _services(config: Config, clock: Clock, store: SqlStore, models: ConfiguredM
         clock=clock,
         people=people,
         pairing=Pairing(people=people, roster=roster, access=access, clock=clock),
-        rules=Rules(agent=config.agent.policy),
+        rules=config.rules(),
         store=store,
         access=access,
         roster=roster,

@@ -28,11 +28,16 @@ class Outcomes:
     async def artifact(self, hook_name: str, artifact_id: int) -> Artifact:
         """An artifact of one of the hook's tasks; NotFound for any other."""
         artifact = await self._queries.artifact(artifact_id)
-        await self._task(hook_name, artifact.task_id)
+        if not _of(hook_name, await self._queries.outcome(artifact.task_id)):
+            raise NotFound(f"There is no artifact {artifact_id}.")
         return artifact
 
     async def _task(self, hook_name: str, task_id: int) -> TaskOutcome:
         found = await self._queries.outcome(task_id)
-        if (found.address.channel, found.address.conversation) != ("webhook", hook_name):
+        if not _of(hook_name, found):
             raise NotFound(f"There is no task {task_id}.")
         return found
+
+
+def _of(hook_name: str, task: TaskOutcome) -> bool:
+    return (task.address.channel, task.address.conversation) == ("webhook", hook_name)

@@ -126,6 +126,10 @@ class Listings(Protocol):
         """Cards by id."""
         ...
 
+    async def card_numbers(self, approval_ids: Collection[int]) -> Mapping[int, int]:
+        """Which card of its task each of these is, from 1, in one query."""
+        ...
+
     async def usage_by(self, column: Literal["model", "requester"], which: UsageSelection) -> dict[str, UsageSum]:
         """Usage by model or by who asked, in the order of the names."""
         ...

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
-import orjson
 from pydantic import Field
 
-from agent.decisions import tried
+from agent.buttons import edited_arguments
+from agent.decisions import UNDECIDED, received, tried
 from agent.domain import (
     Approval,
     ApprovalKind,
@@ -18,11 +21,13 @@ from agent.domain import (
     Call,
     CallStatus,
     Edit,
+    Member,
     Outcome,
     Task,
     Verdict,
 )
 from agent.errors import BadInput, NotFound
+from agent.policy import electors
 from agent.ports.access import Act
 from agent.ports.listings import ApprovalSelection
 from bot.api import audit
@@ -45,6 +50,7 @@ class RuleView(Shown):
 class ItemView(Shown):
     """One call of a card: what would run, how it would look, who may decide and who approved so far.
 
+    `able` are the people who fit the rule today, nobody once it is decided; fewer than its quorum can only deny.
     `original`: the model's own arguments when a person (`edited_by`) has changed them.
     """
 
@@ -57,6 +63,7 @@ class ItemView(Shown):
     status: CallStatus
     reason: str
     rule: RuleView
+    able: list[str]
     votes: list[str]
     decided_by: str | None
     original: Any
@@ -64,11 +71,12 @@ class ItemView(Shown):
 
 
 class ApprovalView(Shown):
-    """A card with its items. `revision` counts up when it shows something else; `remind_at` is when it is brought to
-    mind, null after that."""
+    """A card with its items. `number`: which card of its task. `revision` counts up when it shows something else;
+    `remind_at` is when it is brought to mind, null after that."""
 
     id: int
     task_id: int
+    number: int
     requester: str
     kind: ApprovalKind
     status: ApprovalStatus
@@ -117,16 +125,17 @@ class NewArguments(Body):
     revision: Annotated[int, Field(ge=1, le=MAX_ID)] | None = None
 
 
-def approval_view(approval: Approval, task: Task) -> ApprovalView:
-    """A card as it is shown, with the task that asks."""
+def approval_view(approval: Approval, task: Task, number: int, people: Mapping[str, Member]) -> ApprovalView:
+    """A card as it is shown, with the task that asks, which of its cards it is, and everybody there is."""
     return ApprovalView(
         id=approval.approval_id,
         task_id=approval.task_id,
+        number=number,
         requester=task.requester,
         kind=approval.kind,
         status=approval.status,
         revision=approval.revision,
-        items=[_item(call) for call in approval.items],
+        items=[_item(call, electors(_rule(call), people, task.requester)) for call in approval.items],
         note=approval.note,
         created_at=approval.created_at,
         expires_at=approval.expires_at,
@@ -161,19 +170,18 @@ async def list_approvals(
     """A page of cards as they are shown."""
     found = await cards(services, viewer, status, page_size=page_size, before=before)
     following = next_page([card.approval_id for card in found], page_size)
-    shown = [approval_view(card, await services.store.task(card.task_id)) for card in found]
-    return ApprovalPage(approvals=shown, next=following)
+    return ApprovalPage(approvals=await _shown(services, found), next=following)
 
 
 async def show_approval(services: Services, viewer: Viewer, approval_id: int) -> ApprovalView:
     """One card; NotFound."""
     viewer.require("approvals:read")
-    return await _shown(services, await visible_approval(services, viewer, approval_id))
+    return await _one(services, await visible_approval(services, viewer, approval_id))
 
 
 async def decide(services: Services, viewer: Viewer, approval_id: int, decision: Decision) -> ApprovalView:
     """Decide as the viewer and show the card as it is then; errors as of `press`."""
-    return await _shown(services, await press(services, viewer, approval_id, decision))
+    return await _one(services, await press(services, viewer, approval_id, decision))
 
 
 async def edit(services: Services, viewer: Viewer, approval_id: int, new: NewArguments) -> ApprovalView:
@@ -182,16 +190,25 @@ async def edit(services: Services, viewer: Viewer, approval_id: int, new: NewArg
     NotFound; BadInput for arguments the tool refuses; Forbidden for somebody who may not decide the item; Conflict when
     it is decided already or the card changed.
     """
-    wanted = Edit(
-        dedup_key=_event(),
-        editor=viewer.member,
-        edited_at=services.clock.now(),
-        approval_id=approval_id,
-        item=new.item,
-        arguments=orjson.dumps(new.arguments).decode(),
-        revision=new.revision,
-    )
-    return await _shown(services, await decided(services, viewer, wanted))
+    wanted = _edit(services, viewer, approval_id, new)
+    return await _one(services, await decided(services, viewer, wanted))
+
+
+async def edit_by_form(
+    services: Services, viewer: Viewer, approval_id: int, form: NewArguments, fields: Mapping[str, str]
+) -> ApprovalView:
+    """The same from a form, which has a field for every argument: a text as it is, anything else as JSON. `form` names
+    the item and the revision."""
+    wanted = _edit(services, viewer, approval_id, form)
+    card = await _visible(services, viewer, approval_id)
+    call = next((call for call in card.items if call.item == form.item), None) if card else None
+    if card is not None and call is not None:
+        try:
+            wanted = replace(wanted, arguments=edited_arguments(call, fields))
+        except BadInput as error:
+            await services.reception.refuse(card, tried(wanted), received(wanted, ""), error)
+            raise
+    return await _one(services, await decided(services, viewer, wanted))
 
 
 async def press(services: Services, viewer: Viewer, approval_id: int, decision: Decision) -> Approval:
@@ -199,7 +216,12 @@ async def press(services: Services, viewer: Viewer, approval_id: int, decision: 
 
     NotFound; Forbidden for somebody who may not decide this card; Conflict when it is decided already.
     """
-    wanted = ButtonPress(
+    return await decided(services, viewer, button(services, viewer, approval_id, decision))
+
+
+def button(services: Services, viewer: Viewer, approval_id: int, decision: Decision) -> ButtonPress:
+    """A decision as the press of a button, which is an event of its own: who repeats it is told that it is decided."""
+    return ButtonPress(
         dedup_key=_event(),
         presser=viewer.member,
         verdict=decision.verdict,
@@ -210,7 +232,6 @@ async def press(services: Services, viewer: Viewer, approval_id: int, decision: 
         reason=decision.reason,
         outcome=decision.outcome,
     )
-    return await decided(services, viewer, wanted)
 
 
 async def decided(services: Services, viewer: Viewer, event: ButtonPress | Edit) -> Approval:
@@ -232,35 +253,71 @@ async def decided(services: Services, viewer: Viewer, event: ButtonPress | Edit)
 
 
 async def visible_approval(services: Services, viewer: Viewer, approval_id: int) -> Approval:
+    """A card; one of a workspace that the viewer does not see is NotFound like an unknown one."""
     card = await services.store.find_approval(approval_id=approval_id)
     if not viewer.sees((await services.store.task(card.task_id)).workspace):
         raise NotFound(f"There is no approval {approval_id}.")
     return card
 
 
-async def _shown(services: Services, card: Approval) -> ApprovalView:
-    return approval_view(card, await services.store.task(card.task_id))
+async def _visible(services: Services, viewer: Viewer, approval_id: int) -> Approval | None:
+    try:
+        return await visible_approval(services, viewer, approval_id)
+    except NotFound:
+        return None
+
+
+def _edit(services: Services, viewer: Viewer, approval_id: int, new: NewArguments) -> Edit:
+    return Edit(
+        dedup_key=_event(),
+        editor=viewer.member,
+        edited_at=services.clock.now(),
+        approval_id=approval_id,
+        item=new.item,
+        arguments=json.dumps(new.arguments),
+        revision=new.revision,
+    )
+
+
+async def _one(services: Services, card: Approval) -> ApprovalView:
+    [shown] = await _shown(services, [card])
+    return shown
+
+
+async def _shown(services: Services, found: Sequence[Approval]) -> list[ApprovalView]:
+    """Cards beside their tasks and the people there are."""
+    people = await services.people.by_name() if found else {}
+    numbers = await services.store.card_numbers([card.approval_id for card in found])
+    return [
+        approval_view(card, await services.store.task(card.task_id), numbers[card.approval_id], people)
+        for card in found
+    ]
 
 
 def _event() -> str:
-    """Over HTTP every press is an event of its own; who repeats one is told that it is decided already."""
     return f"press:{secrets.token_hex(12)}"
 
 
-def _item(call: Call) -> ItemView:
-    rule = call.rule or ApproverRule()
+def _rule(call: Call) -> ApproverRule:
+    """Who may decide a call; one without a rule nobody."""
+    return call.rule or ApproverRule()
+
+
+def _item(call: Call, able: Sequence[str]) -> ItemView:
+    rule, undecided = _rule(call), call.status in UNDECIDED
     return ItemView(
         item=call.item,
         tool=call.tool,
         capability=call.capability,
-        arguments=orjson.loads(call.arguments),
+        arguments=json.loads(call.arguments),
         title=call.title,
         preview=call.preview,
         status=call.status,
         reason=call.reason,
         rule=RuleView(groups=[list(group) for group in rule.groups], other=rule.other, quorum=rule.quorum),
-        votes=list(call.votes),
+        able=list(able) if undecided else [],
+        votes=[name for name in call.votes if not undecided or name in able],
         decided_by=call.decided_by,
-        original=None if call.original is None else orjson.loads(call.original),
+        original=None if call.original is None else json.loads(call.original),
         edited_by=call.edited_by,
     )

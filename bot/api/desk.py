@@ -125,6 +125,7 @@ class ChatDesk(MemberDesk):
     def __init__(self, services: Services, decider: Viewer, here: Here) -> None:
         shown = decider if here.direct else replace(decider, workspaces=frozenset({here.home}))
         super().__init__(services, shown, here.session, here.workspace)
+        self.workspace = here.workspace
         self._decider = decider
         self._here = here
 

@@ -234,7 +234,7 @@ async def _place(services: Services, viewer: Viewer, new: NewTask) -> tuple[Addr
 
 
 async def _shown(services: Services, state: TaskState) -> TaskView:
-    task = state.task
+    task, people = state.task, await services.people.by_name() if state.approvals else {}
     cost_usd: Decimal | None = await services.store.cost_usd(task.task_id)
     return TaskView(
         **task_row(task).__dict__,
@@ -242,7 +242,7 @@ async def _shown(services: Services, state: TaskState) -> TaskView:
         files=list(task.files),
         text=task.answer or "",
         artifacts=[artifact_view(artifact) for artifact in _newest(state.artifacts)],
-        approvals=[approval_view(approval, task) for approval in state.approvals],
+        approvals=[approval_view(card, task, number, people) for number, card in enumerate(state.approvals, start=1)],
         cost_usd=None if cost_usd is None else float(cost_usd),
     )
 

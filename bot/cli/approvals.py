@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from agent import texts
-from agent.domain import Outcome, Verdict
+from agent import cards
+from agent.decisions import number_of
+from agent.domain import Approval, Outcome, Verdict
 from agent.errors import BadInput
 from agent.previews import visible
 from bot.api import approvals as api
@@ -21,7 +22,7 @@ from bot.api.viewer import terminal
 from bot.cli import display
 from bot.cli.options import DEFAULT_CONFIG, LARGEST_ID, AsJson, ConfigPath
 from bot.config import load_config
-from bot.services import connected
+from bot.services import Services, connected
 
 MOST = 1_000
 """Cards that are listed at once."""
@@ -39,11 +40,8 @@ def approvals(*, as_json: AsJson = False, config: ConfigPath = DEFAULT_CONFIG) -
                 page = await api.list_approvals(services, viewer, "open", page_size=MOST)
                 display.print_json({"approvals": [display.as_json(card) for card in page.approvals[::-1]]})
                 return
-            found = (await api.cards(services, viewer, "open", page_size=MOST))[::-1]
-        for card in found:
-            print(f"{visible(texts.card(card))}\n")
-        if not found:
-            print("Nothing waits for an approval.")
+            found = [await _text(services, card) for card in await api.cards(services, viewer, "open", page_size=MOST)]
+        print("\n\n".join(found[::-1]) or "Nothing waits for an approval.")
 
     asyncio.run(work())
 
@@ -99,12 +97,11 @@ def edit(
         async with connected(load_config(config)) as services:
             viewer = terminal(services.people, services.workspaces)
             shown = await api.show_approval(services, viewer, approval_id)
-            now = next((one.arguments for one in shown.items if one.item == item), {})
+            now: dict[str, Any] = next((one.arguments for one in shown.items if one.item == item), {})
             arguments = {**now, **dict(_argument(text, now) for text in argument)}
             new = filled(NewArguments, item=item, arguments=arguments, revision=shown.revision)
             await api.edit(services, viewer, approval_id, new)
-            card = await api.visible_approval(services, viewer, approval_id)
-            print(visible(texts.card(card)))
+            print(await _text(services, await api.visible_approval(services, viewer, approval_id)))
 
     asyncio.run(work())
 
@@ -116,7 +113,7 @@ def _argument(text: str, now: dict[str, Any]) -> tuple[str, Any]:
         raise BadInput(f"--argument {text}: write NAME=VALUE, or NAME=@FILE to read the value from a file.")
     if value.startswith("@"):
         try:
-            value = Path(value[1:]).read_text(encoding="utf-8")
+            value = Path(value[1:]).read_bytes().decode()  # with the line ends that the file has
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"--argument {name}: {value[1:]} cannot be read as UTF-8 text: {error}.") from None
     if isinstance(now.get(name, ""), str):
@@ -125,6 +122,13 @@ def _argument(text: str, now: dict[str, Any]) -> tuple[str, Any]:
         return name, json.loads(value)
     except json.JSONDecodeError as error:
         raise BadInput(f"--argument {name}: write the value as JSON ({error.msg} at {error.pos}).") from None
+
+
+async def _text(services: Services, card: Approval) -> str:
+    """A card as the terminal shows it."""
+    state = await services.store.load(card.task_id)
+    people = await services.people.by_name()
+    return cards.text(card, cards.card(card, state.task, people, number_of(state, card.approval_id)), "terminal")
 
 
 async def _decide(
@@ -139,7 +143,10 @@ async def _decide(
     async with connected(load_config(config)) as services:
         viewer = terminal(services.people, services.workspaces)
         decision = filled(Decision, verdict=verdict, items=items or [], reason=reason, outcome=outcome)
-        print(visible(texts.verdict(await api.press(services, viewer, approval_id, decision))))
+        button = api.button(services, viewer, approval_id, decision)
+        await api.decided(services, viewer, button)
+        row = await services.store.received(button.dedup_key)
+        print(visible(row.said if row else ""))
 
 
 async def _ask_again(config: Path, approval_id: int) -> None:

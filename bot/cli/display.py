@@ -13,6 +13,7 @@ from rich.text import Text
 
 from agent.domain import Entry
 from agent.previews import visible
+from bot.api.decisions import told
 from bot.api.shapes import Shown
 
 Json = dict[str, Any]
@@ -49,9 +50,11 @@ def entry_line(entry: Entry) -> str | None:
             mark = "✓" if entry.data["status"] == "done" else "✗"
             return visible(f"{mark} {entry.data['name']}: {first_line(entry.data['text'])}")
         case "decision":
-            return visible(f"• {entry.data['verdict']} by {entry.data['by']}")
+            return visible(f"• {told(entry.data)}")
         case "artifact":
             return visible(f"+ {entry.data['path']} ({entry.data['size_bytes']} bytes)")
+        case "status" if entry.data.get("status") == "waiting_approval" and entry.data.get("text"):
+            return visible(f"• {first_line(entry.data['text'])}")
         case _:
             return None
 

@@ -14,8 +14,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from agent.previews import visible
+from bot.api.decisions import told
 from bot.web import figures, prose
 from bot.web.diff import shown
+from bot.web.rights import waits
 from bot.web.sheets import new_sheets
 
 HERE = Path(__file__).parent
@@ -59,6 +61,8 @@ class Rendering:
             "ending": _ending,
             "as_json": _as_json,
             "new_sheets": new_sheets,
+            "waits": waits,
+            "told": told,
         }
         self._environment.tests["figure"] = _is_figure
         self._environment.globals |= {
@@ -97,8 +101,10 @@ def _readable(value: Any) -> Any:
 
 
 def _exact(text: str) -> Markup:
-    """For a field that is sent back: not a character may change. A textarea drops a first line break."""
-    return Markup("\n") + escape(text) if text.startswith("\n") else escape(text)
+    """For a field that is sent back: not a character may change. A textarea drops a first line break, and a server-sent
+    event, which may carry the field, ends its lines at a carriage return."""
+    field = escape(text).replace("\r", Markup("&#13;"))
+    return Markup("\n") + field if field.startswith("\n") else field
 
 
 def _ending(name: str) -> str:

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from agent.domain import ApproverRule
 from agent.errors import NotFound
-from agent.policy import fits
-from bot.api.approvals import ApprovalView, ItemView, list_approvals
+from bot.api.approvals import cards
 from bot.api.sessions import list_sessions
-from bot.api.viewer import Viewer
 from bot.entrance.rules import CSRF_TOKEN, VIEWER
 from bot.services import Services
+from bot.web.rights import rights
 
 if TYPE_CHECKING:
     from bot.web.rendering import Rendering
@@ -53,9 +51,9 @@ class Shell:
     async def page(self, request: web.Request, template: str, *, status: int = 200, **values: Any) -> web.Response:
         """A whole page."""
         viewer = request[VIEWER]
-        waiting = await list_approvals(self.services, viewer, "open", page_size=MOST_WAITING)
+        waiting = await cards(self.services, viewer, "open", page_size=MOST_WAITING)
         sessions = await list_sessions(self.services, viewer, mine=True, page_size=SESSIONS_SHOWN)
-        around = {"waiting": len(waiting.approvals), "sessions": sessions.sessions, "session_id": None}
+        around = {"waiting": len(waiting), "sessions": sessions.sessions, "session_id": None}
         return self._html(template, {**self.given(request), **around, **values}, status)
 
     def fragment(self, request: web.Request, template: str, **values: Any) -> web.Response:
@@ -71,7 +69,7 @@ class Shell:
             "zone": viewer.member.timezone,
             "now": self.services.clock.now(),
             "csrf": request[CSRF_TOKEN],
-            "decides": lambda card, item=None: decides(viewer, card, item),
+            "rights_to": lambda card: rights(viewer, card),
         }
 
     def refusal(self, request: web.Request, status: int, message: str) -> web.Response:
@@ -86,19 +84,6 @@ class Shell:
     def _html(self, template: str, values: dict[str, Any], status: int) -> web.Response:
         text = self.rendering.render(template, **values)
         return web.Response(status=status, text=text, content_type="text/html", headers={"Cache-Control": "no-store"})
-
-
-def decides(viewer: Viewer, card: ApprovalView, item: ItemView | None = None) -> bool:
-    """Whether whoever looks can sign this item of an open card, or any that is left."""
-    if card.status != "open" or "approvals:decide" not in viewer.scopes:
-        return False
-    left = [one for one in card.items if one.status in ("waiting", "unknown")] if item is None else [item]
-    return any(fits(viewer.member, _rule(one), card.requester) for one in left)
-
-
-def _rule(item: ItemView) -> ApproverRule:
-    rule = item.rule
-    return ApproverRule(groups=tuple(tuple(group) for group in rule.groups), other=rule.other, quorum=rule.quorum)
 
 
 def number(request: web.Request, name: str) -> int:

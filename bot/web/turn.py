@@ -11,8 +11,12 @@ from typing import Any, Literal
 from agent.domain import TERMINAL
 from agent.texts import RESULT_SHOWN
 from bot.api.approvals import ApprovalView
+from bot.api.decisions import notable, told
 from bot.api.tasks import EntryView, TaskView
+from bot.web.figures import first_line
 
+LINE = 120
+"""Characters of what is told in one line."""
 State = Literal["running", "waiting", "done", "failed", "denied"]
 
 _TOOLS = {
@@ -61,7 +65,14 @@ class Steps:
     steps: Sequence[Step]
 
 
-Part = Said | Steps | ApprovalView
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Notes:
+    """What people did with a card beside deciding it, and what reminded of it; a line each."""
+
+    lines: Sequence[str]
+
+
+Part = Said | Steps | ApprovalView | Notes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +112,7 @@ def turn(task: TaskView, journal: Sequence[EntryView]) -> Turn:
 
 @dataclass
 class _Layout:
-    """Parts as they grow; `at` tells when each model turn was stored, which is where its card belongs."""
+    """Parts as they grow; `at` tells when each was stored, which is where a card belongs among them."""
 
     parts: list[Part] = field(default_factory=list)
     at: list[datetime | None] = field(default_factory=list)
@@ -114,7 +125,10 @@ class _Layout:
         elif entry.kind == "tool":
             self._result(entry)
         elif entry.kind == "decision":
-            self.begun = entry.at
+            self._decision(entry)
+        elif entry.kind == "status" and entry.data.get("status") == "waiting_approval" and entry.data.get("text"):
+            reminder = str(entry.data["text"]).partition("\n")[0]
+            self._append(Notes(lines=[first_line(reminder, LINE)]), entry.at)
 
     def finished(self, task: TaskView) -> list[Part]:
         """The parts with the task's answer and cards in their places."""
@@ -124,7 +138,7 @@ class _Layout:
             self.parts = [_waiting(part) if isinstance(part, Steps) else part for part in self.parts]
         for card in reversed(task.approvals):
             self.parts.insert(self._place(card), card)
-        return self.parts
+        return _merged(self.parts)
 
     def _said(self, entry: EntryView) -> None:
         self.begun = entry.at
@@ -138,11 +152,20 @@ class _Layout:
 
     def _answer(self, text: str, at: datetime | None) -> None:
         """The answer replaces the model's last words, which it is made of; it may say more than these."""
-        last = self.parts[-1] if self.parts else None
-        if isinstance(last, Said) and text.startswith(last.text.strip()):
-            self.parts[-1] = Said(text=text)
+        last = next(
+            (index for index in reversed(range(len(self.parts))) if not isinstance(self.parts[index], Notes)), 0
+        )
+        said = self.parts[last] if self.parts else None
+        if isinstance(said, Said) and text.startswith(said.text.strip()):
+            self.parts[last] = Said(text=text)
         else:
             self._append(Said(text=text), at)
+
+    def _decision(self, entry: EntryView) -> None:
+        if entry.data.get("verdict") != "refused":
+            self.begun = entry.at
+        if notable(entry.data):
+            self._append(Notes(lines=[told(entry.data)]), entry.at)
 
     def _append(self, part: Part, at: datetime | None) -> None:
         self.parts.append(part)
@@ -165,9 +188,26 @@ class _Layout:
             self.parts[place[0]] = Steps(steps=steps)
 
     def _place(self, card: ApprovalView) -> int:
-        """Behind the last turn of the model that was there when the card was made."""
-        before = [index for index, at in enumerate(self.at) if at is not None and at <= card.created_at]
+        """Behind the last part that was there when the card was made; what is said about a card comes after it."""
+        before = [
+            index
+            for index, at in enumerate(self.at)
+            if at is not None
+            and (at < card.created_at or (at == card.created_at and not isinstance(self.parts[index], Notes)))
+        ]
         return before[-1] + 1 if before else len(self.parts)
+
+
+def _merged(parts: Sequence[Part]) -> list[Part]:
+    """Notes that follow each other are one part."""
+    merged: list[Part] = []
+    for part in parts:
+        last = merged[-1] if merged else None
+        if isinstance(part, Notes) and isinstance(last, Notes):
+            merged[-1] = Notes(lines=[*last.lines, *part.lines])
+        else:
+            merged.append(part)
+    return merged
 
 
 def _step(call: dict[str, Any]) -> Step:
@@ -186,8 +226,7 @@ def _target(tool: str, arguments: str) -> str:
     named = values.get(_TOOLS[tool][3]) if tool in _TOOLS else None
     texts = [value for value in values.values() if isinstance(value, str)]
     target = named if isinstance(named, str) else (texts[0] if texts and tool not in _TOOLS else "")
-    line = " ".join(target.split())
-    return line if len(line) <= 120 else f"{line[:119]}…"
+    return first_line(target, LINE)
 
 
 def _state(status: str) -> State:

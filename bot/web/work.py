@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
 from typing import Any, get_args
 
-import orjson
 from aiohttp import web
 from pydantic import ValidationError
 
 from agent.domain import ApprovalStatus, Origin, TaskStatus
-from agent.errors import BadInput, Conflict, NotFound
+from agent.errors import BadInput, Conflict
 from bot.api.approvals import (
     ApprovalView,
     Decision,
     NewArguments,
+    cards,
     decide,
-    edit,
+    edit_by_form,
     list_approvals,
     show_approval,
 )
@@ -30,6 +31,14 @@ from bot.web.live import load_turn
 from bot.web.shell import MOST_WAITING, Shell, number, see_other, wants_fragment, whole
 
 PAGE = Rule(page=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """What somebody wrote for an item of a card that changed meanwhile; it is kept for them."""
+
+    item: int
+    fields: Mapping[str, str]
 
 
 class Work:
@@ -110,8 +119,8 @@ class Work:
         )
 
     async def _waiting(self, request: web.Request) -> web.StreamResponse:
-        found = await list_approvals(self._services, request[VIEWER], "open", page_size=MOST_WAITING)
-        return self._shell.fragment(request, "waiting.html", waiting=len(found.approvals))
+        found = await cards(self._services, request[VIEWER], "open", page_size=MOST_WAITING)
+        return self._shell.fragment(request, "waiting.html", waiting=len(found))
 
     async def _approval(self, request: web.Request) -> web.StreamResponse:
         viewer = request[VIEWER]
@@ -135,22 +144,31 @@ class Work:
     async def _edit(self, request: web.Request) -> web.StreamResponse:
         """Other arguments for an item. Whoever wrote them sees what they would do, or why they cannot be taken."""
         viewer, approval_id = request[VIEWER], number(request, "approval_id")
-        card = await show_approval(self._services, viewer, approval_id)
-        new = _new_arguments(await self._form(request), card)
-        return await self._pressed(request, approval_id, edit(self._services, viewer, approval_id, new))
+        form = await self._form(request)
+        prefix = "argument."
+        fields = {name.removeprefix(prefix): text for name, text in form.fields.items() if name.startswith(prefix)}
+        wanted = filled(
+            NewArguments, item=whole(form.text("item")), arguments={}, revision=whole(form.text("revision"))
+        )
+        work = edit_by_form(self._services, viewer, approval_id, wanted, fields)
+        return await self._pressed(request, approval_id, work, Draft(item=wanted.item, fields=fields))
 
     async def _pressed(
-        self, request: web.Request, approval_id: int, work: Coroutine[Any, Any, ApprovalView]
+        self,
+        request: web.Request,
+        approval_id: int,
+        work: Coroutine[Any, Any, ApprovalView],
+        draft: Draft | None = None,
     ) -> web.StreamResponse:
         note = ""
         try:
-            card = await work
+            card, draft = await work, None
         except Conflict as error:
             note = str(error)
             card = await show_approval(self._services, request[VIEWER], approval_id)
         if not wants_fragment(request):
             return see_other(request, f"/approvals/{approval_id}")
-        return self._shell.fragment(request, "card.html", card=card, note=note)
+        return self._shell.fragment(request, "card.html", card=card, note=note, draft=draft)
 
     async def _ask_again(self, request: web.Request) -> web.StreamResponse:
         task = await ask_again(self._services, request[VIEWER], number(request, "approval_id"))
@@ -172,20 +190,3 @@ def _decision(form: Form) -> Decision:
         return Decision(**given)
     except ValidationError as error:
         raise BadInput(f"This is no decision: {error.errors(include_url=False)[0]['msg']}.", field="verdict") from None
-
-
-def _new_arguments(form: Form, card: ApprovalView) -> NewArguments:
-    """Every argument of an item has a field: a text as it is, anything else as JSON."""
-    item = next((one for one in card.items if one.item == whole(form.text("item"))), None)
-    if item is None:
-        raise NotFound(f"Approval {card.id} has no such item.")
-    arguments: dict[str, Any] = {}
-    for name, before in item.arguments.items():
-        if isinstance(before, str):
-            arguments[name] = form.text(f"text.{name}")
-            continue
-        try:
-            arguments[name] = orjson.loads(form.text(f"json.{name}"))
-        except orjson.JSONDecodeError as error:
-            raise BadInput(f"{name} is not JSON: {error}.", field=name) from None
-    return filled(NewArguments, item=item.item, arguments=arguments, revision=whole(form.text("revision")))

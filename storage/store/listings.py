@@ -44,6 +44,13 @@ LAST_TASKS = select(*rows.TASK).where(
         .group_by(tasks.c.session_id)
     )
 )
+EARLIER = approvals.alias()
+CARD_NUMBERS = (
+    select(approvals.c.approval_id, func.count().label("number"))
+    .join(EARLIER, (EARLIER.c.task_id == approvals.c.task_id) & (EARLIER.c.approval_id <= approvals.c.approval_id))
+    .where(approvals.c.approval_id.in_(bindparam("cards", expanding=True)))
+    .group_by(approvals.c.approval_id)
+)
 NEW_SESSION = insert(sessions).returning(sessions.c.session_id)
 THIS_SESSION = update(sessions).where(sessions.c.session_id == bindparam("of_session"))
 SUMS = (
@@ -138,6 +145,11 @@ def newest_approvals(
         query = query.join(tasks, tasks.c.task_id == approvals.c.task_id)
         query = query.where(tasks.c.workspace.in_(which.workspaces))
     return cards(connection, query, {})
+
+
+def card_numbers(connection: Connection, approval_ids: Collection[int]) -> dict[int, int]:
+    found = connection.execute(CARD_NUMBERS, {"cards": list(approval_ids)})
+    return {row.approval_id: row.number for row in found}
 
 
 def usage_by(connection: Connection, column: str, which: UsageSelection) -> dict[str, UsageSum]:

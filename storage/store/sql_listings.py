@@ -76,6 +76,9 @@ class SqlListings:
     ) -> list[Approval]:
         return await self.database.read(lambda connection: listings.newest_approvals(connection, limit, before, which))
 
+    async def card_numbers(self, approval_ids: Collection[int]) -> dict[int, int]:
+        return await self.database.read(lambda connection: listings.card_numbers(connection, approval_ids))
+
     async def usage_by(self, column: Literal["model", "requester"], which: UsageSelection) -> dict[str, UsageSum]:
         return await self.database.read(lambda connection: listings.usage_by(connection, column, which))
 

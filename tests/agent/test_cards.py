@@ -72,7 +72,8 @@ def test_votes_are_counted_with_their_names() -> None:
 @pytest.mark.parametrize(
     ("rule", "few"),
     [
-        (ApproverRule(), "it takes nobody, and there is no such person"),
+        (ApproverRule(), "the policy names nobody for it"),
+        (ApproverRule(groups=()), "the policy names nobody for it"),
         (ApproverRule(groups=(("zoe",),)), "it takes zoe, and there is no such person"),
         (replace(APPROVER, quorum=3), "it takes 3 of approver, and there is only bob, cid"),
         (
@@ -92,8 +93,12 @@ def test_a_card_that_nobody_can_approve_says_what_an_admin_must_do(rule: Approve
 
 def test_an_edited_item_says_by_whom() -> None:
     """Under why the card is shown again."""
-    made = drawn(waiting(call(1), call(2, edited_by="bob"), note="The file changed."))
+    made = drawn(waiting(call(1), call(2, original="{}", edited_by="bob"), note="The file changed."))
     assert made.note == "The file changed.\nItem 2 was edited by bob."
+    back = waiting(call(1, original=call(1).arguments, edited_by="bob"))
+    assert drawn(back).note == ""
+    closed = waiting(call(1, "approved", original="{}", edited_by="bob"), status="approved", decided_by="cid")
+    assert drawn(closed).note == "Item 1 was edited by bob."
 
 
 def test_an_outcome_card_asks_what_happened() -> None:
@@ -217,7 +222,9 @@ def test_a_card_that_nobody_may_decide_has_no_words() -> None:
 
 def test_a_card_that_was_read_before_says_what_changed() -> None:
     """On a channel that cannot change what it sent: the verdicts, and the new text of what was edited."""
-    state = waiting(call(1, "approved", decided_by="bob"), call(2), call(3, edited_by="bob", preview="+better"))
+    state = waiting(
+        call(1, "approved", decided_by="bob"), call(2), call(3, original="{}", edited_by="bob", preview="+better")
+    )
     again = written(state, again=True)
     assert "1. Write 1.md (approved by bob)" in again
     assert "+better" in again

@@ -97,7 +97,7 @@ async def test_an_admin_admits_a_new_person(rows: Rows, pairing: Pairing) -> Non
         "console",
         "::1",
     )
-    assert act.detail == {"identity": "slack:U1", "new": True, "roles": ["approver"]}
+    assert act.detail == {"identity": "slack:U1", "new": True, "roles": ["approver"], "code": code.replace("-", "")}
 
 
 async def test_without_a_name_it_is_their_own(pairing: Pairing) -> None:
@@ -192,9 +192,10 @@ async def test_an_expired_code_is_a_wrong_one(rows: Rows, pairing: Pairing) -> N
 
 
 async def test_a_code_lets_in_once(pairing: Pairing) -> None:
-    """Used is used; the identity is known by then."""
+    """Used is used; only the admin who used it gets the same answer again, in case that they never got the first."""
     code = await code_of(pairing)
-    await pairing.admit(code, ZOE, "Eve")
+    eve = await pairing.admit(code, ZOE, "Eve")
+    assert await pairing.admit(code, ZOE, "Eve") == eve
     with pytest.raises(NotFound):
         await pairing.admit(code, ZOE, "Mallory")
     assert "Mallory" not in await pairing.people.by_name()

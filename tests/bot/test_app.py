@@ -47,6 +47,7 @@ async def test_a_callback_tells_the_approval_and_the_end(app: App) -> None:
         assert waiting["status"] == "waiting_approval"
         (approval,) = waiting["approvals"]
         press = ButtonPress(
+            dedup_key="press",
             presser=OPERATOR,
             verdict="approved",
             pressed_at=app.services.clock.now(),

@@ -17,6 +17,8 @@ from channels.callback import Callback
 from channels.console import Console
 from channels.webhook import Webhook
 from tests.channels.conftest import DAY, Site
+from tests.channels.listener import Listener
+from tests.servers.lines import Lines
 
 
 def a_webhook(site: Site) -> Channel:
@@ -36,10 +38,15 @@ class Case:
     address: Address
 
 
+def lines(_: Site) -> Channel:
+    return Lines(Listener())
+
+
 CASES = [
     Case("webhook", a_webhook, Address(channel="webhook", conversation="orders", thread="run")),
     Case("callback", a_callback, Address(channel="callback", conversation="orders", thread="http://127.0.0.1:1/cb")),
     Case("console", lambda _: Console(), Address(channel="console", conversation="operator", thread="one")),
+    Case("lines", lines, Address(channel="lines", conversation="room")),
 ]
 every_channel = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import aiohttp
 
-from agent.domain import OPERATOR, Approval, ButtonPress, Hook, Member, Outcome, TaskStatus, Verdict
+from agent.domain import OPERATOR, Approval, ButtonPress, Edit, Hook, Member, TaskStatus, Verdict
 from agent.ports.clock import Clock
 from agent.ports.store import TaskState
 from bot.app import App, started
@@ -71,28 +71,39 @@ class Bot:
         raise AssertionError(f"task {task_id} stayed {state.task.status} ({state.task.error_text})")
 
     async def press(
-        self,
-        approval: Approval,
-        verdict: Verdict = "approved",
-        *,
-        items: tuple[int, ...] = (),
-        reason: str = "",
-        outcome: Outcome | None = None,
-        by: Member = OPERATOR,
+        self, approval: Approval, verdict: Verdict = "approved", *, by: Member = OPERATOR, **fields: Any
     ) -> Approval:
-        """Decide on a card."""
+        """Decide on a card; `fields` are those of a press: items, reason, outcome, revision."""
         services = self.app.services
-        return await services.approvals.decide(
-            ButtonPress(
-                dedup_key=f"press:{next(self.keys)}",
-                presser=by,
-                verdict=verdict,
-                pressed_at=services.clock.now(),
-                token=approval.token,
-                items=items,
-                reason=reason,
-                outcome=outcome,
-            )
+        press = ButtonPress(
+            dedup_key=f"press:{next(self.keys)}",
+            presser=by,
+            verdict=verdict,
+            pressed_at=services.clock.now(),
+            token=approval.token,
+            **fields,
+        )
+        return await services.approvals.decide(press)
+
+    async def edit(self, approval: Approval, *, item: int = 1, by: Member = OPERATOR, **arguments: Any) -> Approval:
+        """Put other arguments into an item of a card."""
+        return await self.app.services.approvals.edit(self.edit_of(approval, arguments, item=item, by=by))
+
+    def edit_of(
+        self, approval: Approval, arguments: dict[str, Any] | str, *, item: int = 1, by: Member = OPERATOR
+    ) -> Edit:
+        """Arguments beside those that an item has, or a text in place of them."""
+        if isinstance(arguments, dict):
+            now = json.loads(next(call.arguments for call in approval.items if call.item == item))
+            arguments = json.dumps(now | arguments)
+        return Edit(
+            dedup_key=f"edit:{next(self.keys)}",
+            editor=by,
+            edited_at=self.app.services.clock.now(),
+            approval_id=approval.approval_id,
+            item=item,
+            arguments=arguments,
+            revision=approval.revision,
         )
 
     async def approve(self, task_id: int, **fields: Any) -> TaskState:
@@ -122,6 +133,14 @@ class Bot:
         """The files of the workspace, without the system's own."""
         found = (path.relative_to(self.folder) for path in self.folder.rglob("*") if path.is_file())
         return sorted(str(path) for path in found if path.parts[0] != ".signoff")
+
+    async def person(self, name: str) -> Member:
+        """Somebody of the configuration."""
+        return await self.app.services.people.member(name)
+
+    def decisions(self, state: TaskState) -> list[dict[str, Any]]:
+        """What people did with the task's cards, in the order of the journal."""
+        return [entry.data for entry in state.entries if entry.kind == "decision"]
 
     def results(self, state: TaskState) -> list[tuple[str, str]]:
         """Status and text of every tool result, in the order of the journal."""

@@ -134,13 +134,15 @@ async def engine(home: Path, *tools: Tool, clock: Clock | None = None, owner: st
     drafts = Drafts(registry=registry, workspaces=workspaces, clock=clock)
     approvals = Approvals(store=store, inbox=inbox, people=people, drafts=drafts, clock=clock)
 
+    rules = Rules(agent=PolicySettings(), workspaces={}, stricter={}, people={})
+
     async def system_prompt(state: TaskState) -> str:
         return "You are a test."
 
     loop = Loop(
         store=store,
         models=models,
-        gate=Gate(effects=effects, rules=Rules(agent=PolicySettings()), asking=Asking()),
+        gate=Gate(effects=effects, rules=rules, asking=Asking(people=people, to={}, channels=())),
         live=live,
         clock=clock,
         model="fake",

@@ -16,15 +16,15 @@ from agent.ports.access import NewAudit
 from agent.ports.people import Link
 from bot import engine
 from bot.api.desk import chat_desk
-from bot.config import load_config
+from bot.config import Config, load_config
 from bot.services import Services, connected
 from tests.flows.bot import configured
 from tests.servers.lines import Lines, Wire, wired
 from tests.servers.llm import FakeLLM
 
 ANN = {"name": "Ann", "roles": ["admin", "approver"]}
-BEN = {"name": "Ben"}
-KNOWN = {"A1": "Ann", "B1": "Ben"}
+PEOPLE = (ANN, {"name": "Ben"}, {"name": "Cid"}, {"name": "Eve", "roles": ["approver"]})
+KNOWN = {"A1": "Ann", "B1": "Ben", "C1": "Cid", "E1": "Eve"}
 """Who is who on the platform."""
 
 
@@ -47,16 +47,11 @@ class Talk:
 
 @asynccontextmanager
 async def talking(home: Path, *, allow: Sequence[str] = (), **agent: Any) -> AsyncIterator[Talk]:
-    """Start it in a folder, with Ann, who decides, and Ben, who does not; `allow` is the platform's allow list."""
+    """Start it in a folder; Ann and Eve decide, Ben and Cid do not. `allow` is the platform's allow list."""
     model = FakeLLM()
     await model.start()
     try:
-        path = configured(home, model.base_url, people=(ANN, BEN), **agent)
-        settings = json.loads(path.read_text())
-        settings["workspaces"]["office"]["channels"] = ["lines:*", "console:*"]
-        path.write_text(json.dumps(settings))
-        config = load_config(path)
-        async with connected(config) as services:
+        async with connected(with_lines(home, model.base_url, **agent)) as services:
             await know(services, KNOWN)
             chat = platform_chat(services, allow)
             lines = Lines(chat)
@@ -69,6 +64,17 @@ async def talking(home: Path, *, allow: Sequence[str] = (), **agent: Any) -> Asy
     finally:
         await model.close()
     assert model.refusals == [], "a strict provider refused a request"
+
+
+def with_lines(home: Path, base_url: str, **agent: Any) -> Config:
+    """A configuration in which the platform works in `office`, and Ben alone in `desk`."""
+    path = configured(home, base_url, people=PEOPLE, **agent)
+    settings = json.loads(path.read_text())
+    settings["workspaces"]["office"]["channels"] = ["lines:*", "console:*"]
+    (home / "desk").mkdir(exist_ok=True)
+    settings["workspaces"]["desk"] = {"path": str(home / "desk"), "channels": ["lines:B1", "console:Ben"]}
+    path.write_text(json.dumps(settings))
+    return load_config(path)
 
 
 def platform_chat(services: Services, allow: Sequence[str] = ()) -> PlatformChat:

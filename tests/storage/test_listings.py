@@ -67,6 +67,17 @@ async def test_one_task_and_the_rest_of_its_journal(store: SqlStore) -> None:
         await store.task(999)
 
 
+async def test_which_card_of_its_task(store: SqlStore) -> None:
+    """Counted in each task from 1, however many other tasks have cards in between."""
+    first, second = await given.parked(store), await given.parked(store, address=given.OTHER_CHAT)
+    again = Step(approval=given.card("c1"), status="waiting_approval")
+    await store.change(first.task.task_id, lambda _: again)
+    ids = [card.approval_id for card in await store.approvals()]
+    assert await store.card_numbers(ids) == {ids[2]: 1, ids[1]: 1, ids[0]: 2}
+    assert await store.card_numbers([ids[0], 999]) == {ids[0]: 2}
+    assert second.approvals[0].approval_id == ids[1]
+
+
 async def test_sessions_are_made_listed_renamed_and_put_away(store: SqlStore) -> None:
     """A session without a task is listed as well; archived ones are a list of their own."""
     spoken = (await given.accept(store)).session_id

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 
+from agent.addresses import matches
 from agent.domain import Address, Member
 from agent.errors import NotFound, StorageError
 from agent.people import direct_address, home_of
@@ -83,9 +83,7 @@ class WorkspaceDirectory:
 
     def _fitting(self, address: Address) -> list[tuple[str, str]]:
         """The patterns that fit an address, each with its workspace."""
-        conversation = f"{address.channel}:{address.conversation}"
-        texts = {conversation, f"{conversation}/{address.thread or ''}"}
-        return [item for item in self._patterns if any(fnmatchcase(text, item[0]) for text in texts)]
+        return [item for item in self._patterns if matches(address, item[0])]
 
 
 def _specificity(pattern: str) -> int:

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from agent.approvals import expiry
 from agent.domain import Address, Call, Entry
+from agent.endings import expiry
 from agent.errors import BadInput, Conflict
+from agent.policy import DEFAULT_RULE
 from agent.ports.store import NewApproval, RunKey, Step
 from bot.cli.approvals import approvals, approve, deny
 from bot.cli.tasks import cancel, export, tasks
@@ -37,11 +38,11 @@ async def parked(store: SqlStore) -> None:
         arguments='{"path":"a.md"}',
         sha256="0" * 64,
         status="waiting",
+        rule=DEFAULT_RULE,
     )
     card = NewApproval(
         token="t",
         kind="change",
-        approvers=("approver",),
         expires_at=datetime.fromisoformat("2999-01-01T00:00:00+00:00"),
         call_ids=("c1",),
     )
@@ -121,7 +122,7 @@ def test_only_what_expired_can_be_asked_again(config: Path, capsys: pytest.Captu
     async def expire() -> None:
         async with connected(load_config(config)) as services:
             late = datetime.fromisoformat("2999-01-02T00:00:00+00:00")
-            await services.store.change(1, lambda state: expiry(state, 1, late))
+            await services.store.change(1, lambda state: expiry(state, state.approvals[0], late))
 
     asyncio.run(expire())
     for _ in range(2):

@@ -62,6 +62,8 @@ def check(html: str, where: str, wanted: str = "") -> None:
     page = Page(html)
     assert list(page.dangers()) == [], where
     assert list(unreadable(page, wanted)) == [], where
+    # A field that is sent back holds every character as it is.
+    html = re.sub("<textarea.*?</textarea>", "", html, flags=re.DOTALL)
     assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff]", html), f"{where}: something is hidden"
 
 

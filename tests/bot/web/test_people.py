@@ -8,7 +8,7 @@ from tests.bot.api.site import Site
 from tests.bot.web.test_hostile import HOSTILE, check
 from tests.bot.web.visitor import Seen, Visitor, logged_in
 
-FORMS = (
+FORMS: tuple[tuple[str, dict[str, str]], ...] = (
     ("/people", {"name": "Cem"}),
     ("/people/ann", {}),
     ("/people/ann/remove", {}),

@@ -10,7 +10,7 @@ from bot.api.approvals import ApprovalView
 from bot.api.tasks import EntryView, TaskView
 from bot.web.chart import bars
 from bot.web.figures import first_line, money, seconds, size
-from bot.web.turn import Said, Steps, Turn, turn
+from bot.web.turn import Notes, Said, Steps, Turn, turn
 
 START = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
 
@@ -25,8 +25,9 @@ def entry(seq: int, kind: str, when: float, **data: Any) -> EntryView:
 
 def card(status: str = "open", when: float = 2.5) -> ApprovalView:
     return ApprovalView.model_validate({
-        "id": 1, "task_id": 1, "kind": "change", "status": status, "approvers": [], "items": [], "note": "",
-        "created_at": at(when), "expires_at": at(999), "decided_by": None, "decided_at": None,
+        "id": 1, "task_id": 1, "number": 1, "requester": "Ann", "kind": "change", "status": status, "revision": 1,
+        "items": [], "note": "", "created_at": at(when), "expires_at": at(999), "remind_at": None,
+        "decided_by": None, "decided_at": None,
     })  # fmt: skip
 
 
@@ -86,6 +87,51 @@ def test_the_time_of_a_decision_is_not_the_tools() -> None:
     steps = turn(task("running", cards=(card("approved"),)), [*JOURNAL, *more]).parts[1]
     assert isinstance(steps, Steps)
     assert (steps.steps[1].state, steps.steps[1].seconds) == ("failed", 0.5)
+
+
+REFUSED = {"verdict": "refused", "tried": "approved", "by": "Bob", "reason": "Bob may not."}
+
+
+def test_what_people_did_with_a_card_stands_behind_it() -> None:
+    """Votes, edits, refused tries and the reminder, a line each, also of a card that a newer one replaced."""
+    more = [
+        entry(4, "status", 2.5, status="waiting_approval"),
+        entry(5, "decision", 3, **REFUSED),
+        entry(6, "decision", 4, verdict="edited", by="Ann", reason="", before="{}", after="{}"),
+        entry(7, "decision", 5, verdict="approved", by="Ann", reason="", vote=1, call_ids=["a", "b"]),
+        entry(8, "status", 6, status="waiting_approval", text="Reminder: look\nat this"),
+        entry(9, "decision", 7, verdict="approved", by="Cem", reason=""),
+        entry(10, "decision", 9, verdict="changes", by="Cem", reason="shorter"),
+    ]
+    cards = (card("superseded"), card("open", 8))
+    made = turn(task("waiting_approval", cards=cards), [*JOURNAL[:2], *more])
+    assert kinds(made) == ["Said", "Steps", "ApprovalView", "Notes", "ApprovalView", "Notes"]
+    assert made.parts[3] == Notes(
+        lines=[
+            "Bob tried to approve and was refused: Bob may not.",
+            "Ann edited what would run",
+            "Ann approved 2 items (1 so far, which is not enough yet)",
+            "Reminder: look",
+        ]
+    )
+    assert made.parts[5] == Notes(lines=["Cem asked for changes: shorter"])
+
+
+def test_a_late_try_is_told_behind_the_answer() -> None:
+    """It neither hides that the answer was said already nor counts as the time of a decision."""
+    said = entry(4, "assistant", 5, text="All done.", calls=[])
+    made = turn(
+        task("done", "All done.", cards=(card("approved"),)), [*JOURNAL, said, entry(5, "decision", 6, **REFUSED)]
+    )
+    assert kinds(made) == ["Said", "Steps", "ApprovalView", "Said", "Notes"]
+    during = [
+        entry(4, "decision", 100, verdict="approved"),
+        entry(5, "decision", 101, **REFUSED),
+        entry(6, "tool", 102, call_id="b", text="ok", status="done"),
+    ]
+    steps = turn(task("running", cards=(card("approved"),)), [*JOURNAL, *during]).parts[1]
+    assert isinstance(steps, Steps)
+    assert steps.steps[1].seconds == 2
 
 
 def test_the_answer_takes_the_place_of_the_last_words() -> None:

@@ -1,0 +1,64 @@
+"""What whoever looks at a card may do with it, and whom it waits for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agent import texts
+from agent.decisions import UNDECIDED
+from agent.domain import ApproverRule
+from bot.api.approvals import ApprovalView, ItemView
+from bot.api.viewer import Viewer
+
+NAMES_SHOWN = 6
+"""How many of those who may decide are named."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rights:
+    """The numbers of the items that somebody may decide, of those whose approval by them would count, and whether they
+    may ask for changes."""
+
+    decide: Sequence[int | None] = ()
+    approve: Sequence[int | None] = ()
+    wish: bool = False
+
+
+def rights(viewer: Viewer, card: ApprovalView) -> Rights:
+    """What this viewer may do."""
+    name = viewer.member.name
+    if card.status != "open" or "approvals:decide" not in viewer.scopes:
+        return Rights()
+    mine = [item for item in card.items if name in item.able]
+    return Rights(
+        decide=[item.item for item in mine],
+        approve=[item.item for item in mine if name not in item.votes and len(item.able) >= item.rule.quorum],
+        wish=card.kind == "change" and (bool(mine) or name == card.requester),
+    )
+
+
+def waits(card: ApprovalView) -> Iterator[str]:
+    """Whom an open card waits for: a sentence, or one for each group of items that differ in that."""
+    items: dict[str, list[str]] = {}
+    for item in card.items:
+        if item.status in UNDECIDED:
+            items.setdefault(_who(item, card.requester), []).append(str(item.item))
+    for sentence, numbers in items.items():
+        which = f"{'Item' if len(numbers) == 1 else 'Items'} {', '.join(numbers)}: " if len(items) > 1 else ""
+        yield which + sentence
+
+
+def _who(item: ItemView, requester: str) -> str:
+    rule = item.rule
+    if len(item.able) < max(rule.quorum, 1):
+        groups = tuple(tuple(group) for group in rule.groups)
+        return texts.who_decides(
+            ApproverRule(groups=groups, other=rule.other, quorum=rule.quorum), item.able, requester
+        )
+    left = [name for name in item.able if name not in item.votes]
+    missing = rule.quorum - len(item.votes)
+    shown = left if len(left) <= NAMES_SHOWN else [*left[: NAMES_SHOWN - 1], f"{len(left) - NAMES_SHOWN + 1} others"]
+    names = " or ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    but = f" {requester}, who asked, may not." if rule.other else ""
+    return f"Waits for {names if missing == 1 else f'{missing} of {names}'}.{but}"
