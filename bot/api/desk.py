@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, time
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
+from agent import policy_texts
 from agent.domain import Address, Approval, ButtonPress, Edit, Member, Session
 from agent.errors import BadInput, NotFound
+from agent.people import home_of
+from agent.policy import Ask, electors, is_read
 from agent.ports.desk import CardLine, PowerLine, SkillLine, SkillLines, Spent, TaskLine
 from agent.ports.files import FileInfo
-from agent.ports.listings import ListedSession, SessionSelection
 from agent.ports.people import Pairing
 from bot.api.approvals import cards, decided
 from bot.api.files import list_folder
@@ -21,8 +22,8 @@ from bot.api.sessions import NewSession, new_session
 from bot.api.skills import list_skills
 from bot.api.tasks import TaskFilter, ask_again, list_tasks
 from bot.api.usage import UsageLine, UsageQuery, usage
-from bot.api.viewer import Viewer, viewer
-from bot.api.workspaces import chosen_workspace, list_workspaces, opened
+from bot.api.viewer import Viewer
+from bot.api.workspaces import chosen_workspace, list_workspaces
 from bot.services import Services
 
 
@@ -36,6 +37,11 @@ class MemberDesk:
         self._viewer = viewer
         self.session = session
         self.workspace = session.workspace if session else chosen_workspace(services, viewer, workspace)
+
+    @property
+    def address(self) -> Address:
+        """Where it is."""
+        return self.session.address if self.session else home_of(self.member)
 
     @property
     def member(self) -> Member:
@@ -86,7 +92,16 @@ class MemberDesk:
         return (await ask_again(self._services, self._viewer, approval_id)).task_id
 
     async def powers(self) -> Sequence[PowerLine]:
-        return ()
+        rules, member = self._services.rules, self.member
+        tightening = rules.tightening(self.address, member.name)
+        people = await self._services.people.by_name()
+        powers = {tool.capability for tool in self._services.registry.values()}
+        lines = []
+        for power in sorted(power for power in powers if not is_read(power)):
+            said = rules.over(power, self.workspace, "message", tightening)
+            able = electors(said.rule, people, member.name) if isinstance(said, Ask) else []
+            lines.append(PowerLine(power=power, rule=policy_texts.rule(said, able)))
+        return lines
 
     async def strangers(self) -> Sequence[Pairing]:
         return await self._services.pairing.waiting(self.member)
@@ -114,102 +129,6 @@ class MemberDesk:
         month = await usage(self._services, self._viewer, UsageQuery(by="model", until=now))
         periods = (_spent("Today", today.total), _spent("Last 30 days", month.total))
         return periods, [_spent(line.key, line) for line in month.lines]
-
-
-class ChatDesk(MemberDesk):
-    """A member in a conversation of a chat platform: there is one session at a time at an address.
-
-    Whatever it lists is what everybody may read there; what they decide is up to the member alone.
-    """
-
-    def __init__(self, services: Services, decider: Viewer, here: Here) -> None:
-        shown = decider if here.direct else replace(decider, workspaces=frozenset({here.home}))
-        super().__init__(services, shown, here.session, here.workspace)
-        self.workspace = here.workspace
-        self._decider = decider
-        self._here = here
-
-    async def choose_model(self, name: str) -> None:
-        if self.session is None and name in self.models():
-            session_id = await self.new_session(self.workspace)
-            self.session = (await self._services.store.session(session_id)).session
-        await super().choose_model(name)
-
-    async def new_session(self, workspace: str | None = None) -> int:
-        """The conversation so far is put away; one in which nothing was said yet will do."""
-        self._viewer.require("sessions:write")
-        wanted = chosen_workspace(self._services, self._viewer, workspace or self.workspace)
-        store, address = self._services.store, self._here.address
-        before = await session_at(self._services, address)
-        if before is not None and before.last_task is None and before.session.workspace == wanted:
-            return before.session.session_id
-        if before is not None:
-            await store.change_session(before.session.session_id, archived=True)
-        return await store.new_session(address, wanted, "")
-
-    async def decide(self, press: ButtonPress) -> Approval:
-        return await decided(self._services, await self._decides(press.approval_id, press.token), press)
-
-    async def edit(self, edit: Edit) -> Approval:
-        return await decided(self._services, await self._decides(edit.approval_id), edit)
-
-    async def ask_again(self, approval_id: int) -> int:
-        return (await ask_again(self._services, await self._decides(approval_id), approval_id)).task_id
-
-    async def _decides(self, approval_id: int | None, token: str | None = None) -> Viewer:
-        """Whoever reads a card here may speak to it, whatever workspace it is of: it was sent here on purpose."""
-        try:
-            card = await self._services.store.find_approval(approval_id=approval_id, token=token)
-        except NotFound:
-            return self._decider
-        here = self._here.address
-        if self._decider.workspaces is None or not any(
-            (to.channel, to.conversation) == (here.channel, here.conversation) for to in card.shown_at
-        ):
-            return self._decider
-        task = await self._services.store.task(card.task_id)
-        return replace(self._decider, workspaces=self._decider.workspaces | {task.workspace})
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Here:
-    """Where a member speaks. `home` is the workspace of the address, `workspace` the one that is worked in now;
-    `direct`: nobody else reads there."""
-
-    address: Address
-    direct: bool
-    home: str
-    workspace: str
-    session: Session | None
-
-
-async def chat_desk(services: Services, member: Member, address: Address, *, direct: bool) -> ChatDesk:
-    """The desk of a member at an address. Alone they may work in any workspace of theirs; what a group works in is up
-    to the configuration."""
-    workspaces = services.workspaces
-    home = workspaces.for_direct(member, address) if direct else workspaces.for_address(address)
-    decider = viewer(member, workspaces, way="chat", place=home)
-    found = await session_at(services, address)
-    session = found.session if found else None
-    chosen = session.workspace if session and direct else home
-    workspace = chosen if _usable(services, decider, chosen) else home
-    here = Here(address=address, direct=direct, home=home, workspace=workspace, session=session)
-    return ChatDesk(services, decider, here)
-
-
-async def session_at(services: Services, address: Address) -> ListedSession | None:
-    """The session that goes on at an address."""
-    which = SessionSelection(channel=address.channel, conversation=address.conversation, thread=address.thread or "")
-    return next(iter(await services.store.sessions(limit=1, which=which)), None)
-
-
-def _usable(services: Services, viewer: Viewer, workspace: str) -> bool:
-    """Whether a workspace that was chosen once is still there for whoever chose it."""
-    try:
-        opened(services, viewer, workspace)
-    except NotFound:
-        return False
-    return True
 
 
 def _card(card: Approval) -> CardLine:

@@ -21,7 +21,8 @@ from bot.api.tasks import ask_again as propose_again
 from bot.api.viewer import terminal
 from bot.cli import display
 from bot.cli.options import DEFAULT_CONFIG, LARGEST_ID, AsJson, ConfigPath
-from bot.config import load_config
+from bot.config import Config, load_config
+from bot.logs import start_logging
 from bot.services import Services, connected
 
 MOST = 1_000
@@ -34,7 +35,7 @@ def approvals(*, as_json: AsJson = False, config: ConfigPath = DEFAULT_CONFIG) -
     """List what waits for a person, and what would be done."""
 
     async def work() -> None:
-        async with connected(load_config(config)) as services:
+        async with connected(_settings(config)) as services:
             viewer = terminal(services.people, services.workspaces)
             if as_json:
                 page = await api.list_approvals(services, viewer, "open", page_size=MOST)
@@ -94,7 +95,7 @@ def edit(
     """Change what an item would do, and show the card as it is then; `approve` runs it."""
 
     async def work() -> None:
-        async with connected(load_config(config)) as services:
+        async with connected(_settings(config)) as services:
             viewer = terminal(services.people, services.workspaces)
             shown = await api.show_approval(services, viewer, approval_id)
             now: dict[str, Any] = next((one.arguments for one in shown.items if one.item == item), {})
@@ -104,6 +105,13 @@ def edit(
             print(await _text(services, await api.visible_approval(services, viewer, approval_id)))
 
     asyncio.run(work())
+
+
+def _settings(path: Path) -> Config:
+    """The configuration; what is refused is told in one line, and not in the log besides."""
+    settings = load_config(path)
+    start_logging(settings.bot.log.model_copy(update={"level": "error"}), settings.secrets())
+    return settings
 
 
 def _argument(text: str, now: dict[str, Any]) -> tuple[str, Any]:
@@ -140,7 +148,7 @@ async def _decide(
     outcome: Outcome | None = None,
     reason: str = "",
 ) -> None:
-    async with connected(load_config(config)) as services:
+    async with connected(_settings(config)) as services:
         viewer = terminal(services.people, services.workspaces)
         decision = filled(Decision, verdict=verdict, items=items or [], reason=reason, outcome=outcome)
         button = api.button(services, viewer, approval_id, decision)
@@ -150,6 +158,6 @@ async def _decide(
 
 
 async def _ask_again(config: Path, approval_id: int) -> None:
-    async with connected(load_config(config)) as services:
+    async with connected(_settings(config)) as services:
         task = await propose_again(services, terminal(services.people, services.workspaces), approval_id)
         print(f"Task {task.task_id} proposes it again: see `tasks {task.task_id}`.")

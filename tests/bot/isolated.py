@@ -16,7 +16,7 @@ from agent.people import direct_address
 from agent.ports.channels import ChannelMessage, ChannelPress
 from agent.ports.people import Link
 from bot.api import audit
-from bot.api.desk import chat_desk
+from bot.api.chat_desk import chat_desk
 from bot.api.viewer import terminal
 from channels.webhook import token_sha256
 from tests.bot.api.site import Answer, Site

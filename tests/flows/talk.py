@@ -15,7 +15,7 @@ from agent.domain import Received
 from agent.ports.access import NewAudit
 from agent.ports.people import Link
 from bot import engine
-from bot.api.desk import chat_desk
+from bot.api.chat_desk import chat_desk
 from bot.config import Config, load_config
 from bot.services import Services, connected
 from tests.flows.bot import configured

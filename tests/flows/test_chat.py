@@ -120,7 +120,9 @@ async def test_a_conversation_s_words(talk: Talk) -> None:
     await talk.wire.say("B1", "/status", room="room")
     assert "waits for an approval" in await talk.wire.hears("Workspace office")
     await talk.wire.say("B1", "/whoami", room="room")
-    assert "Known as lines:B1." in await talk.wire.hears("You are Ben (member)")
+    said = await talk.wire.hears("You are Ben (member)")
+    assert "Known as lines:B1. Workspaces: office." in said
+    assert "file:write: asks approver: operator, Ann, Eve" in said
     quoted = await talk.wire.say("A1", "/approve 1", room="room", quoted=True)
     assert quoted["outcome"] == "changes"
     await talk.wire.hears("Second.")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.domain import OPERATOR, Approval, ButtonPress, Member
+from agent.domain import OPERATOR, Address, Approval, ButtonPress, IncomingMessage, Member
 from agent.errors import BadInput, Conflict, Forbidden, NotFound
 from agent.ports.access import NewAudit
 from agent.ports.people import Person
@@ -20,6 +20,7 @@ from tests.servers.llm import Reply
 
 BOB = {"name": "bob", "roles": ["approver"]}
 CID = {"name": "cid", "roles": ["approver"]}
+DAN = {"name": "dan", "roles": ["approver"]}
 MIA = {"name": "mia"}
 EDIT = ("edit_file", {"path": "old.md", "old": "one", "new": "two"})
 REMEMBER = ("memory_write", {"content": "The quarter ends in March."})
@@ -36,6 +37,22 @@ async def asked(bot: Bot, *replies: Reply | str) -> tuple[TaskState, Approval]:
     bot.model.will(*replies)
     state = await bot.ask("Write")
     return state, await bot.card(state.task.task_id)
+
+
+async def request(bot: Bot, name: str) -> int:
+    """A request of somebody in the console; its task's id."""
+    address = Address(channel="console", conversation=name, thread="1")
+    message = IncomingMessage(
+        dedup_key=f"request:{name}",
+        address=address,
+        sender=name,
+        text="Write",
+        origin="console",
+        received_at=bot.app.services.clock.now(),
+        reply_to=(address,),
+        workspace="office",
+    )
+    return (await bot.app.services.inbox.accept(message)).task_id
 
 
 async def tried(bot: Bot, task_id: int, code: str) -> dict[str, Any]:
@@ -108,6 +125,42 @@ async def test_a_role_that_is_taken_away_holds_for_open_cards(bot: Bot) -> None:
     await services.roster.change_person(dan, audit)
     await bot.press(card, by=await bot.person("dan"))
     assert (await bot.reached(state.task.task_id, "done")).calls[0].decided_by == "dan"
+
+
+async def test_two_others_must_approve_where_the_policy_says_so(tmp_path: Path) -> None:
+    """`by: [other, 2]`: not whoever asked, and not the same person twice; then it runs once."""
+    policy = {"file:write": {"ask": ["approver"], "by": ["other", 2]}}
+    async with running(tmp_path, people=[BOB, CID, DAN], policy=policy) as bot:
+        bot.model.will(writes("a.md"), "Done.")
+        task_id = await request(bot, "bob")
+        card = await bot.card(task_id)
+        with pytest.raises(Forbidden, match="2 of approver, but not bob, who asked"):
+            await bot.press(card, by=await bot.person("bob"))
+        assert (await bot.press(card, by=await bot.person("cid"))).status == "open"
+        with pytest.raises(Conflict, match="1 of 2: cid"):
+            await bot.press(card, by=await bot.person("cid"))
+        assert (await bot.press(card, by=await bot.person("dan"))).status == "approved"
+        done = await bot.reached(task_id, "done")
+        assert [status for status, _ in bot.results(done)] == ["done"]
+        assert [said.get("code", said["verdict"]) for said in bot.decisions(done)] == [
+            "not_an_approver", "approved", "voted_already", "approved",
+        ]  # fmt: skip
+
+
+async def test_items_of_two_powers_are_decided_by_their_own_people(tmp_path: Path) -> None:
+    """One card for both calls of a turn; "all" leaves to the other person what is theirs."""
+    policy = {"file:write": {"ask": ["bob"]}, "memory:write": {"ask": ["cid"], "expires": "1h"}}
+    async with running(tmp_path, people=[BOB, CID], policy=policy) as bot:
+        write = ("write_file", {"path": "a.md", "content": "a"})
+        state, card = await asked(bot, Reply(calls=[write, REMEMBER]), "Done.")
+        assert round((card.expires_at - card.created_at).total_seconds()) == 3600, "the first of them to expire"
+        half = await bot.press(card, by=await bot.person("bob"))
+        assert [item.status for item in half.items] == ["approved", "waiting"]
+        with pytest.raises(Forbidden, match="it is for cid"):
+            await bot.press(card, by=await bot.person("bob"))
+        await bot.press(card, "denied", by=await bot.person("cid"), reason="not for ever")
+        done = await bot.reached(state.task.task_id, "done")
+        assert [status for status, _ in bot.results(done)] == ["done", "denied"]
 
 
 # --- what is unknown, or of somebody else ---
