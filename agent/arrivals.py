@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime
 
 import structlog
 
-from agent.domain import AwaitedFile, IncomingFile, Task
+from agent import texts
+from agent.domain import COLLECTED, AwaitedFile, Entry, IncomingFile, Task
+from agent.endings import DELIVERY_LIFE
 from agent.errors import BadInput, ChannelError, ChannelUnavailable, ToolError
-from agent.inbox import keep
+from agent.inbox import file_name, keep
 from agent.ports.channels import Channel
 from agent.ports.clock import Clock
 from agent.ports.files import Workspaces
+from agent.ports.store import NewDelivery, Step
 from agent.tool import in_thread
 
 log = structlog.get_logger()
 
 TRIES = 3
+PAUSE_SECONDS = 1.0
+"""Before a platform is asked again that does not say when."""
 LONGEST_PAUSE = 20.0
-"""Seconds before a platform is asked again; whoever wrote waits for it."""
+"""Seconds that are waited for one that does: whoever wrote waits, too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,36 +53,60 @@ class Arrivals:
     clock: Clock
 
     async def fetch(self, task: Task) -> Arrived:
-        """Every awaited file that can be had, beside those that are there."""
-        paths: list[str] = list(task.files)
-        missing: list[Missing] = []
-        for file in task.awaited_files:
-            try:
-                paths.append(await self._kept(task, file))
-            except (ChannelError, ToolError, BadInput) as error:
-                log.warning("file_not_fetched", channel=file.channel, reason=str(error))
-                missing.append(Missing(name=file.name, reason=str(error)))
-        return Arrived(paths=tuple(dict.fromkeys(paths)), missing=tuple(missing))
-
-    async def _kept(self, task: Task, file: AwaitedFile) -> str:
-        content = await self._content(file)
+        """Every awaited file that can be had, behind those that are there. NotFound: the workspace is gone."""
         files = self.workspaces.open(task.workspace)
-        return await in_thread(keep, files, IncomingFile(name=file.name, content=content))
+        paths, missing = list(task.files), list[Missing]()
+        for awaited in task.awaited_files:
+            try:
+                file = IncomingFile(name=awaited.name, content=await self._content(awaited))
+                paths.append(await in_thread(keep, files, file))
+            except (ChannelError, ToolError, BadInput) as error:
+                log.warning("file_not_fetched", channel=awaited.channel, reason=str(error))
+                missing.append(Missing(name=file_name(awaited.name), reason=str(error)))
+        return Arrived(paths=tuple(dict.fromkeys(paths)), missing=tuple(missing))
 
     async def _content(self, file: AwaitedFile) -> bytes:
         channel = self.channels.get(file.channel)
         if channel is None:
             raise ChannelUnavailable(f"The channel {file.channel} is not running.")
-        for again in range(TRIES - 1, -1, -1):
+        for _ in range(TRIES - 1):
             try:
                 return await channel.download(file.reference)
             except ChannelUnavailable as error:
-                if not again:
+                pause = PAUSE_SECONDS if error.retry_after is None else error.retry_after
+                if pause > LONGEST_PAUSE:
                     raise
-                await self.clock.sleep(min(error.retry_after or 1.0, LONGEST_PAUSE))
-        raise AssertionError
+            await self.clock.sleep(pause)
+        return await channel.download(file.reference)
 
 
-def told(missing: Sequence[Missing]) -> str:
-    """What a person reads about files that are missing."""
-    return "\n".join(f"I could not get {one.name}: {one.reason}" for one in missing)
+def request(task: Task) -> Step:
+    """The first row of a journal: what is asked for, with the files that are there."""
+    return Step(entries=(Entry(kind="user", data={"text": task.prompt, "files": list(task.files)}),))
+
+
+def fetched(task: Task, arrived: Arrived, now: datetime) -> Step:
+    """The same once files were fetched. What is missing is told at once; the work goes on without it."""
+    data = {"text": task.prompt, "files": list(arrived.paths)}
+    if not arrived.missing:
+        return Step(entries=(Entry(kind="user", data=data),), files=arrived.paths)
+    missing = [asdict(file) for file in arrived.missing]
+    return Step(
+        entries=(Entry(kind="user", data=data | {"missing": missing}),),
+        files=arrived.paths,
+        deliveries=_notices(task, arrived.missing, now),
+    )
+
+
+def _notices(task: Task, missing: Sequence[Missing], now: datetime) -> tuple[NewDelivery, ...]:
+    return tuple(
+        NewDelivery(
+            kind="notice",
+            to=to,
+            text="\n".join(texts.not_fetched(file.name, file.reason) for file in missing),
+            dedup_key=f"missing:{task.task_id}:{number}",
+            expires_at=now + DELIVERY_LIFE,
+            collected=to.channel in COLLECTED,
+        )
+        for number, to in enumerate(task.reply_to)
+    )

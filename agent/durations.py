@@ -24,5 +24,14 @@ def seconds(text: Any) -> int:
     return total
 
 
+def written(seconds: int) -> str:
+    """A length of time as it would be written, in hours up to a day: `90m`, `24h`, `3d`."""
+    for unit, least in (("d", 2), ("h", 1), ("m", 1)):
+        count, rest = divmod(seconds, _UNITS[unit])
+        if not rest and count >= least:
+            return f"{count}{unit}"
+    return f"{seconds}s"
+
+
 Seconds = Annotated[int, BeforeValidator(seconds)]
 """A settings field in seconds that is written as a duration."""

@@ -15,7 +15,6 @@ from agent.domain import (
     Call,
     CallStatus,
     Entry,
-    Task,
     TaskStatus,
 )
 from agent.errors import Conflict
@@ -72,21 +71,6 @@ def expiry(state: TaskState, card: Approval, now: datetime) -> Step | None:
     if card.status != "open" or card.expires_at > now or state.task.status != "waiting_approval":
         return None
     return ending(state, "expired", texts.EXPIRED, now, code="approval_expired")
-
-
-def missing_files(task: Task, text: str, now: datetime) -> tuple[NewDelivery, ...]:
-    """Tells the requester at once which files could not be had; the work goes on without them."""
-    return tuple(
-        NewDelivery(
-            kind="notice",
-            to=to,
-            text=text,
-            dedup_key=f"missing:{task.task_id}:{number}",
-            expires_at=now + DELIVERY_LIFE,
-            collected=to.channel in COLLECTED,
-        )
-        for number, to in enumerate(task.reply_to)
-    )
 
 
 def replies(state: TaskState, text: str, now: datetime) -> tuple[NewDelivery, ...]:

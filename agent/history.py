@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from agent.domain import Entry, Task
-from agent.pictures import Pictures, with_pictures
+from agent.pictures import Pictures, is_named_picture, with_pictures
 from agent.ports.models import ChatMessage
 from agent.ports.store import PastTask, TaskState
 from agent.tool import clean
@@ -73,9 +73,9 @@ def messages(
     """Earlier tasks and the current one in the OpenAI chat format, without the system message.
 
     Every request begins with a header that numbers it, also while it is the newest: what is earlier conversation is
-    told by the numbers, so no byte changes when the next request comes and a provider's prefix cache keeps hitting.
-    `model` is the PROVIDER/MODEL that will answer. The messages of ended tasks are shared: nobody may change them.
-    Only the current request carries its `pictures`.
+    told by the numbers, so no byte changes when the next request comes and a provider's prefix cache keeps hitting;
+    only `pictures` go with the current request alone. `model` is the PROVIDER/MODEL that will answer. The messages of
+    ended tasks are shared: nobody may change them.
     """
     taken: set[str] = set()
     earlier = [message for ended in past for message in ended.rendered(model, taken).messages]
@@ -135,11 +135,10 @@ def _turns(task: Task, entries: Sequence[Entry], model: str, taken: set[str]) ->
 
 
 def _missing(entries: Sequence[Entry]) -> str:
-    """What the request's files lack, from its own entry."""
+    """Which of the request's files could not be fetched, from its own entry."""
     first = next((entry.data for entry in entries if entry.kind == "user"), {})
-    found = first.get("missing")
-    lines = [f"\n- {one.get('name')}: {one.get('reason')}" for one in found] if isinstance(found, list) else []
-    return "\n\nSent along, but it could not be fetched:" + "".join(lines) if lines else ""
+    lines = [f"\n- {file['name']}: {file['reason']}" for file in first.get("missing", ())]
+    return f"\n\nSent along, but it could not be fetched:{''.join(lines)}" if lines else ""
 
 
 def _request(task: Task, text: str, missing: str = "") -> ChatMessage:
@@ -288,7 +287,10 @@ def _newest(sizes: Sequence[int], room: float) -> int:
 
 
 def _tokens_per_byte(state: TaskState, past_bytes: int, model: str) -> float:
-    """A third of a token, corrected by what the provider counted for the last request of this task."""
+    """A third of a token, corrected by what the provider counted for the last request of this task, unless pictures
+    may have been a part of it."""
+    if any(map(is_named_picture, state.task.files)):
+        return 1 / 3
     for index, entry in reversed(list(enumerate(state.entries))):
         usage = entry.data.get("usage") if entry.kind == "assistant" else None
         tokens = usage.get("input_tokens") if isinstance(usage, dict) else None

@@ -87,7 +87,7 @@ def _waits(message: IncomingMessage, task_id: int, behind: TaskStatus) -> tuple[
 
 def keep(files: WorkspaceFiles, file: IncomingFile) -> str:
     """Save a file below `inbox/` under its own name; another content of that name gets a number."""
-    name = PurePosixPath(_file_name(file.name))
+    name = PurePosixPath(file_name(file.name))
     wanted = hashlib.sha256(file.content).hexdigest()
     for number in range(1, 1000):
         path = f"inbox/{name}" if number == 1 else f"inbox/{name.stem}-{number}{name.suffix}"
@@ -99,7 +99,7 @@ def keep(files: WorkspaceFiles, file: IncomingFile) -> str:
     raise BadInput(f"There are too many files named {name} in the inbox. Send it under another name.", field="files")
 
 
-def _file_name(name: str) -> str:
+def file_name(name: str) -> str:
     """The last part of a name somebody else chose, without what a file system or a shell would trip over."""
     last = clean(name).replace("\\", "/").rsplit("/", 1)[-1]
     plain = "".join("_" if unicodedata.category(c) in _UNSEEN or c in _MEANING else c for c in last).strip(". ")

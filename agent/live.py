@@ -19,8 +19,9 @@ class Follower:
         self._told = asyncio.Event()
 
     def tell(self, progress: Progress) -> None:
-        """Progress without text says nothing about the text."""
-        unread = self._newest.text if self._newest else ""
+        """Progress without text says nothing about the text, unless the journal has grown: then it is in there."""
+        before = self._newest
+        unread = before.text if before and before.entries >= progress.entries else ""
         self._newest = replace(progress, text=progress.text or unread)
         self._told.set()
 

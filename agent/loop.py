@@ -11,17 +11,16 @@ from functools import partial
 from typing import Any
 
 from agent import budget, history, progress, texts
-from agent.arrivals import Arrivals
-from agent.arrivals import told as told_missing
+from agent.arrivals import Arrivals, fetched, request
 from agent.budget import BudgetSettings
 from agent.domain import Entry
-from agent.endings import ending, missing_files
+from agent.endings import ending
 from agent.errors import BudgetExceeded, ContextTooLong, ModelRefused, ModelUnavailable, NotFound
 from agent.gate import Gate, assistant
 from agent.live import Live
 from agent.llm.call_text import calls_in
 from agent.people import People
-from agent.pictures import Pictures, pictures_of
+from agent.pictures import UNSEEN, Pictures, is_named_picture, pictures_of
 from agent.ports.channels import Progress
 from agent.ports.clock import Clock
 from agent.ports.models import ChatMessage, ModelProfile, Models, Restarted, TextDelta, Turn
@@ -107,13 +106,10 @@ class Loop:
         """The request as the journal's first row, once the files are there that came with it."""
         task = run.state.task
         if not task.awaited_files:
-            run.note(Step(entries=(Entry(kind="user", data={"text": task.prompt, "files": list(task.files)}),)))
+            run.note(request(task))
             return
         arrived = await run.interruptible(self.arrivals.fetch(task))
-        missing = [{"name": one.name, "reason": one.reason} for one in arrived.missing]
-        data = {"text": task.prompt, "files": list(arrived.paths), **({"missing": missing} if missing else {})}
-        told = missing_files(task, told_missing(arrived.missing), self.clock.now()) if missing else ()
-        await run.write(Step(entries=(Entry(kind="user", data=data),), files=arrived.paths, deliveries=told))
+        await run.write(fetched(task, arrived, self.clock.now()))
 
     # --- the model ---
 
@@ -156,12 +152,12 @@ class Loop:
         return await run.interruptible(self._streamed(run, profile, messages))
 
     async def _pictures(self, run: Run, profile: ModelProfile) -> Pictures | None:
+        """Read anew for each request: as text they are too large to be held while people or tools are waited for."""
         task = run.state.task
-        if not task.files:
+        if not any(map(is_named_picture, task.files)):
             return None
-        return await in_thread(
-            pictures_of, self.gate.effects.workspaces.open(task.workspace), task.files, seen=profile.vision
-        )
+        files = self.gate.effects.workspaces.open(task.workspace)
+        return await in_thread(pictures_of, files, task.files) if profile.vision else Pictures(note=UNSEEN)
 
     async def _streamed(self, run: Run, profile: ModelProfile, messages: list[ChatMessage]) -> Turn:
         text: list[str] = []

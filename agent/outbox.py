@@ -20,6 +20,7 @@ from agent.ports.channels import Channel, Outgoing
 from agent.ports.clock import Clock
 from agent.ports.store import Queries, Store, TaskState
 from agent.rounds import repeated
+from agent.steps import steps
 
 log = structlog.get_logger()
 
@@ -141,11 +142,14 @@ class Outbox:
 
     async def _rendered(self, delivery: Delivery) -> Outgoing:
         """The delivery with what it carries; a card is drawn from its rows as they are now."""
-        if delivery.approval_id is not None and delivery.task_id is not None:
-            return await self._card(delivery, await self._rows.load(delivery.task_id), delivery.approval_id)
-        task = (await self._rows.load(delivery.task_id)).task if delivery.task_id is not None else None
-        made = await self._rows.artifacts(task.task_id) if task is not None and delivery.kind == "reply" else []
-        return Outgoing(delivery=delivery, text=delivery.text, artifacts=tuple(made), task=task)
+        if delivery.task_id is None:
+            return Outgoing(delivery=delivery, text=delivery.text)
+        state = await self._rows.load(delivery.task_id)
+        done = steps(state.entries, state.task.status)
+        if delivery.approval_id is not None:
+            return replace(await self._card(delivery, state, delivery.approval_id), steps=done)
+        made = await self._rows.artifacts(delivery.task_id) if delivery.kind == "reply" else []
+        return Outgoing(delivery=delivery, text=delivery.text, artifacts=tuple(made), task=state.task, steps=done)
 
     async def _card(self, delivery: Delivery, state: TaskState, approval_id: int) -> Outgoing:
         approval = card_of(state, approval_id)

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from agent.domain import OPERATOR, Address, Member, Role
 from agent.errors import BadInput, Conflict, NotFound
+from agent.platform_ids import SlackMember, TelegramUser
 from agent.policy import PolicySettings
 from agent.ports.people import Link, Person, Roster
 from agent.zones import Zone
@@ -60,8 +61,9 @@ def home_of(member: Member) -> Address:
 
 
 class PersonSettings(BaseModel):
-    """One of `people`. Everybody is a member; `roles` says what else. `budget_day_usd` replaces
-    `agent.budget.member_day_usd`, `timezone` replaces `bot.timezone`, `policy` only tightens."""
+    """One of `people`. Everybody is a member; `roles` says what else. `slack` and `telegram` are their ids there.
+    `budget_day_usd` replaces `agent.budget.member_day_usd`, `timezone` replaces `bot.timezone`, `policy` only tightens.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -70,11 +72,14 @@ class PersonSettings(BaseModel):
     timezone: Zone | None = None
     budget_day_usd: Annotated[Decimal, Field(gt=0)] | None = None
     policy: PolicySettings = PolicySettings()
+    slack: SlackMember | None = None
+    telegram: TelegramUser | None = None
 
     @property
     def identities(self) -> frozenset[str]:
-        """The person's ids on channels; a channel whose ids stand in the configuration adds its key here."""
-        return frozenset()
+        """The person's ids on channels."""
+        ids = {"slack": self.slack, "telegram": self.telegram}
+        return frozenset(f"{channel}:{one}" for channel, one in ids.items() if one is not None)
 
 
 class People:

@@ -13,12 +13,19 @@ from agent.ports.files import WorkspaceFiles
 MOST = 8
 """Pictures of one request."""
 MOST_BYTES = 5 * 2**20
-"""Of one picture: what Anthropic takes at most, OpenAI takes more
-(https://docs.claude.com/en/docs/build-with-claude/vision)."""
-_KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
+"""Of one picture; Anthropic takes 10 MiB of Base64 (https://github.com/kolega-ai/kolega-code/pull/354)."""
+ALL_BYTES = 20 * 2**20
+"""Of all of them: Anthropic takes 32 MB a request, Base64 makes four bytes of three
+(https://platform.claude.com/docs/en/build-with-claude/vision)."""
+TOKENS = 1_600
+"""What a picture costs about (the same page), where a provider does not count."""
+UNSEEN = "[You cannot see the pictures of this request; they lie in the workspace. Say so in the answer.]"
+NOT_SHOWN = (
+    "[Not shown to you: {names}. At most 8 pictures are, each a PNG, JPEG, GIF or WebP of at most 5 MiB, 20 MiB in "
+    "all. Say so in the answer.]"
+)
+_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _STARTS = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
-UNSEEN = "[This model cannot see pictures ({names}); they lie in the workspace. Say so in the answer.]"
-NOT_SHOWN = "[Not shown to you: {names}; a picture has at most 5 MiB, a request at most 8 of them.]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,16 +36,25 @@ class Pictures:
     note: str = ""
 
 
-def pictures_of(files: WorkspaceFiles, paths: Sequence[str], *, seen: bool) -> Pictures:
-    """The pictures among the files of a request; blocking. `seen`: whether the model takes pictures."""
-    named = [path for path in paths if _kind(path) is not None]
-    if not named:
-        return Pictures()
-    if not seen:
-        return Pictures(note=UNSEEN.format(names=", ".join(named)))
-    urls = {path: url for path in named[:MOST] if (url := _url(files, path)) is not None}
-    left = [path for path in named if path not in urls]
-    return Pictures(urls=tuple(urls.values()), note=NOT_SHOWN.format(names=", ".join(left)) if left else "")
+def is_named_picture(path: str) -> bool:
+    """Whether a file says that it is a picture of a kind that models take."""
+    return path.lower().endswith(_ENDINGS)
+
+
+def pictures_of(files: WorkspaceFiles, paths: Sequence[str]) -> Pictures:
+    """The pictures among the files of a request, for a model that sees; blocking."""
+    urls: list[str] = []
+    left: list[str] = []
+    room = ALL_BYTES
+    for path in filter(is_named_picture, paths):
+        content = _content(files, path, min(room, MOST_BYTES)) if len(urls) < MOST else None
+        kind = _kind(content) if content else None
+        if content is None or kind is None:
+            left.append(path)
+        else:
+            urls.append(f"data:{kind};base64,{b64encode(content).decode()}")
+            room -= len(content)
+    return Pictures(urls=tuple(urls), note=NOT_SHOWN.format(names=", ".join(left)) if left else "")
 
 
 def with_pictures(message: dict[str, Any], pictures: Pictures) -> dict[str, Any]:
@@ -51,18 +67,27 @@ def with_pictures(message: dict[str, Any], pictures: Pictures) -> dict[str, Any]
     return {**message, "content": [{"type": "text", "text": text}, *parts]}
 
 
-def _kind(path: str) -> str | None:
-    _, dot, ending = path.rpartition(".")
-    return _KINDS.get(f".{ending.lower()}") if dot else None
+def without_pictures(messages: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+    """The messages for a model that does not see, and how many pictures they had."""
+    count = sum(len(message["content"]) - 1 for message in messages if isinstance(message.get("content"), list))
+    return [_seen_by_none(message) for message in messages], count
 
 
-def _url(files: WorkspaceFiles, path: str) -> str | None:
-    """None for what is too large, or no picture whatever its name says."""
+def _seen_by_none(message: dict[str, Any]) -> dict[str, Any]:
+    content = message.get("content")
+    return {**message, "content": f"{content[0]['text']}\n\n{UNSEEN}"} if isinstance(content, list) else message
+
+
+def _content(files: WorkspaceFiles, path: str, limit_bytes: int) -> bytes | None:
+    """None for what is too large, or gone."""
     try:
-        content = files.read(path, limit_bytes=MOST_BYTES)
+        return files.read(path, limit_bytes=limit_bytes)
     except ToolError:
         return None
-    kind = next((kind for start, kind in _STARTS.items() if content.startswith(start)), None)
-    if kind is None and content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        kind = "image/webp"
-    return f"data:{kind};base64,{b64encode(content).decode()}" if kind else None
+
+
+def _kind(content: bytes) -> str | None:
+    """By its first bytes, whatever its name says."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for start, kind in _STARTS.items() if content.startswith(start)), None)

@@ -35,8 +35,8 @@ def steps(entries: Sequence[Entry], status: TaskStatus) -> tuple[StepLine, ...]:
         for call in entry.data.get("calls") or () if entry.kind == "assistant" else ():
             state = _state(results.get(call["id"]), status)
             tool = str(call.get("name"))
-            shown = target(tool, str(call.get("arguments") or ""))
-            lines.append(StepLine(call_id=call["id"], label=label(tool, state), target=visible(shown), state=state))
+            about = target(tool, str(call.get("arguments") or ""))
+            lines.append(StepLine(call_id=call["id"], label=label(tool, state), target=about, state=state))
     return tuple(lines)
 
 
@@ -47,10 +47,11 @@ def label(tool: str, state: StepState) -> str:
 
 
 def target(tool: str, arguments: str) -> str:
-    """What a call is about: the argument that is known to say so, else the first that is a text."""
+    """What a call is about, on one line with everything hidden made visible: the argument that is known to say so, else
+    the first that is a text."""
     try:
         values = json.loads(arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):  # as a model wrote it
         return ""
     if not isinstance(values, dict):
         return ""
@@ -58,7 +59,7 @@ def target(tool: str, arguments: str) -> str:
     texts = [value for value in values.values() if isinstance(value, str)]
     found = named if isinstance(named, str) else (texts[0] if texts and tool not in TOOLS else "")
     line = " ".join(found.split())
-    return line if len(line) <= TARGET_SHOWN else f"{line[: TARGET_SHOWN - 1]}…"
+    return visible(line if len(line) <= TARGET_SHOWN else f"{line[: TARGET_SHOWN - 1].rstrip()}…")
 
 
 def state_of(result: str) -> StepState:

@@ -45,6 +45,11 @@ DRAINING = "Signoff is stopping and takes no new work. Try again in a moment."
 CUT_ANSWER = "(The answer was cut at the model's output limit.)"
 
 
+def not_fetched(name: str, reason: str) -> str:
+    """Tells whoever sent a file that it is missing; `reason` is a sentence."""
+    return f"I could not get {name}: {reason}"
+
+
 def fallback_used(model: str) -> str:
     """Appended to an answer that a fallback model gave."""
     return f"(Answered by the fallback model {model}.)"

@@ -17,8 +17,10 @@ from agent.ports.channels import Channel
 from agent.ports.clock import Clock
 from agent.worker import Worker
 from bot.api import access
+from bot.api.policy import survey
 from bot.api.routes import Api
 from bot.api.stream import Streams
+from bot.chat import Make, platform
 from bot.config import Config
 from bot.engine import running
 from bot.entrance.door import Door
@@ -61,17 +63,19 @@ class App:
 
 
 @asynccontextmanager
-async def started(config: Config, clock: Clock | None = None) -> AsyncIterator[App]:
-    """Run everything until the block ends, then drain; ConfigError when something cannot start."""
+async def started(config: Config, clock: Clock | None = None, *chats: Make) -> AsyncIterator[App]:
+    """Run everything until the block ends, then drain; ConfigError when something cannot start. `chats` are chat
+    platforms beside those of the configuration."""
     async with connected(config, clock) as services:
-        channels = _channels(services)
         health = Health(listings=services.store)
+        channels = _channels(services, health, chats)
         streams = Streams()
         api, pages = Api(services, streams), _pages(services, streams)
         door = Door(services, _guarded(services, api, pages))
         around = [pages.middleware()] if pages else []
         server = Server(health, channels.values(), max_body=config.bot.http.max_body, door=door, around=around)
         with _only_runner(services):
+            await _warn(services)
             port = await server.start(config.bot.http.host, config.bot.http.port)
             try:
                 await _start(channels, health)
@@ -129,7 +133,7 @@ async def _work_when_free(services: Services, lock: RunnerLock, taken_over: Call
 
 @asynccontextmanager
 async def _at_work(services: Services, lock: RunnerLock) -> AsyncIterator[None]:
-    channels = _channels(services)
+    channels = _channels(services, Health(listings=services.store))
     try:
         async with running(services, channels, grace_seconds=SHORT_GRACE_SECONDS):
             yield
@@ -157,8 +161,15 @@ def _only_runner(services: Services) -> Iterator[None]:
         lock.release()
 
 
-def _channels(services: Services) -> dict[str, Channel]:
-    """Every channel that is enabled; a new one is a new entry here."""
+async def _warn(services: Services) -> None:
+    """Tell of what the policies probably do not mean."""
+    for hole in (await survey(services)).holes():
+        log.warning("policy_hole_found", hole=hole.text)
+
+
+def _channels(services: Services, health: Health, chats: Sequence[Make] = ()) -> dict[str, Channel]:
+    """Every channel that is enabled; a new one is a new entry here. The library of a chat platform is imported only
+    when it is enabled."""
     settings = services.config.channels
     store, clock = services.store, services.clock
     outcomes = Outcomes(store, services.config.bot.http.public_url)
@@ -168,6 +179,7 @@ def _channels(services: Services) -> dict[str, Channel]:
         channels.append(Console())
     if settings.webhook.enabled:
         channels.append(Webhook(services.inbox, store, outcomes, store.doorbell, services.blobs, clock))
+    channels += [make(platform(services, health.report)) for make in chats]
     return {channel.name: channel for channel in channels}
 
 
@@ -187,8 +199,7 @@ async def _start(channels: Mapping[str, Channel], health: Health) -> None:
         try:
             await channel.start()
         except ChannelError as error:
-            log.error("channel_not_started", channel=name, reason=str(error))  # noqa: TRY400 - the reason says it all
-            health.down[name] = str(error)
+            health.report(name, str(error))
 
 
 async def _greeting(services: Services, url: str) -> list[str]:

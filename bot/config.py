@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from agent.asking import CONSOLE, ApprovalsSettings
 from agent.budget import BudgetSettings
+from agent.chat import EVERYBODY
 from agent.domain import OPERATOR, Role
 from agent.errors import ConfigError
 from agent.llm.settings import ModelSettings
@@ -25,6 +26,7 @@ from bot.config_file import explained, read_yaml
 from bot.entrance.proxies import TrustedProxy
 from bot.environment import YamlPath, load_dotenv, resolve
 from bot.logs import LogSettings
+from channels.admission import ChatSettings
 from channels.console import ConsoleSettings
 from channels.webhook import WebhookSettings
 from storage.retention import RetentionSettings
@@ -117,6 +119,25 @@ class ChannelsSettings(Settings):
     webhook: WebhookSettings = WebhookSettings()
     console: ConsoleSettings = ConsoleSettings()
 
+    def enabled(self) -> frozenset[str]:
+        """Their names."""
+        return frozenset(name for name, channel in self if channel.enabled)
+
+    def chats(self) -> dict[str, ChatSettings]:
+        """The chat platforms among them."""
+        return {name: channel for name, channel in self if isinstance(channel, ChatSettings) and channel.enabled}
+
+    def open_to_all(self) -> list[str]:
+        """Those that let everybody in who finds them."""
+        return [name for name, chat in self.chats().items() if EVERYBODY in chat.allow]
+
+    def closed(self) -> list[str]:
+        """Those that let nobody in but people we know."""
+        return [name for name, chat in self.chats().items() if not chat.allow]
+
+
+_BY_DEFAULT = ChannelsSettings().enabled()
+
 
 class WorkspaceSettings(Settings):
     """A folder, and which addresses work in it: shell-style patterns over `channel:conversation[/thread]`.
@@ -196,7 +217,7 @@ def load_config(path: Path, environ: MutableMapping[str, str] = os.environ) -> C
         tree = read_yaml(path)
         load_dotenv(path.parent / ".env", environ)
         config = _anchored(_validated(resolve(tree, environ, _Needed(tree))), path)
-        for problem in (*_bad_references(config), *_bad_folders(config)):
+        for problem in (*_bad_references(config), *_same_ids(config), *_bad_folders(config)):
             raise ConfigError(problem)
     except ConfigError as error:
         raise ConfigError(f"{path.name}: {error}") from None
@@ -215,7 +236,7 @@ class _Needed:
     def __call__(self, path: YamlPath) -> bool:
         match path:
             case ("channels", name, *_):
-                return _child(self._tree, "channels", name).get("enabled", True) is not False
+                return _child(self._tree, "channels", name).get("enabled", name in _BY_DEFAULT) is not False
             case ("agent", "models", name, *_):
                 return name in self._models
             case _:
@@ -291,6 +312,16 @@ def _bad_references(config: Config) -> Iterator[str]:
     for where, name in _asked(config):
         if name not in deciders:
             yield f"{where}: there is no role or person {name!r} (there are: {', '.join(deciders)})."
+
+
+def _same_ids(config: Config) -> Iterator[str]:
+    owners: dict[str, str] = {}
+    for index, person in enumerate(config.people):
+        for identity in person.identities:
+            channel, _, who = identity.partition(":")
+            if identity in owners:
+                yield f"people.{index}.{channel}: {who} is {owners[identity]} already; an id belongs to one person."
+            owners[identity] = person.name
 
 
 def _asked(config: Config) -> Iterator[tuple[str, str]]:

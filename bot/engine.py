@@ -45,7 +45,8 @@ async def running(
     if services.embedded:
         # Nobody else runs here, so whatever is marked as running was left by a process that died.
         await services.store.requeue()
-    worker = _worker(services, channels)
+    showing = Showing(channels=channels, live=services.live)
+    worker = _worker(services, channels, showing)
     outbox = Outbox(services.store, channels, services.people, services.clock)
     upkeep = asyncio.create_task(_keep_tidy(services), name="upkeep")
     worker.start()
@@ -57,9 +58,10 @@ async def running(
         upkeep.cancel()
         await worker.drain(grace_seconds)
         await outbox.stop()
+        await showing.close()
 
 
-def _worker(services: Services, channels: Mapping[str, Channel]) -> Worker:
+def _worker(services: Services, channels: Mapping[str, Channel], showing: Showing) -> Worker:
     agent = services.config.agent
     asking = Asking(people=services.people, to=services.config.asked_at(), channels=channels)
     effects = Effects(
@@ -81,7 +83,7 @@ def _worker(services: Services, channels: Mapping[str, Channel]) -> Worker:
         budget=agent.budget,
         people=services.people,
         arrivals=Arrivals(channels=channels, workspaces=services.workspaces, clock=services.clock),
-        showing=Showing(channels=channels, live=services.live),
+        showing=showing,
         system_prompt=_system_prompt(services),
     )
     settings = WorkerSettings(owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}", limit=agent.workers)

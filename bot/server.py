@@ -64,11 +64,14 @@ class Health:
         return [web.get("/healthz", self._alive), web.get("/readyz", self._ready)]
 
     def report(self, channel: str, problem: str | None) -> None:
-        """A channel's own word on how it is; None: it works (again)."""
-        if problem is None:
-            self.down.pop(channel, None)
-        else:
+        """A channel's own word on how it is; None: it works (again). The log has each change."""
+        before = self.down.pop(channel, None)
+        if problem is not None:
             self.down[channel] = problem
+        if problem is not None and problem != before:
+            log.error("channel_went_down", channel=channel, reason=problem)
+        elif problem is None and before is not None:
+            log.info("channel_came_back", channel=channel)
 
     async def _alive(self, request: web.Request) -> web.Response:
         return self._said(None)

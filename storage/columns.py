@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import orjson
-from sqlalchemy import BigInteger, Dialect, Integer, Text, cast, extract, func
+from sqlalchemy import BigInteger, ColumnElement, Dialect, Integer, Text, bindparam, cast, extract, func
 from sqlalchemy.types import TypeDecorator
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -30,6 +30,12 @@ class UtcTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
         return None if value is None else EPOCH + timedelta(microseconds=value)
+
+
+def lease_clock(dialect: str) -> ColumnElement[int]:
+    """What leases are measured by: PostgreSQL's own time, else the parameter `now`, because SQLite has one process, and
+    tests that turn its clock."""
+    return SERVER_CLOCK if dialect == "postgresql" else cast(bindparam("now", type_=UtcTime), BigInteger)
 
 
 class Usd(TypeDecorator[Decimal]):

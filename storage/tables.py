@@ -99,8 +99,6 @@ tasks = Table(
     Column("workspace", Text, nullable=False),
     Column("prompt", Prose, nullable=False),
     Column("files", Json, nullable=False),
-    Column("awaited_files", Json, nullable=False, server_default="[]"),
-    Column("message_id", Text),
     Column("status", Text, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Column("run_after", UtcTime, nullable=False),
@@ -118,6 +116,8 @@ tasks = Table(
     Column("error_text", Prose),
     Column("answer", Prose),
     Column("finished_at", UtcTime),
+    Column("message_id", Text),
+    Column("awaited_files", Json, nullable=False, server_default="[]"),
     UniqueConstraint("session_id", "seq"),
     sqlite_autoincrement=True,
 )

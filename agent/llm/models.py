@@ -21,6 +21,8 @@ from agent.llm.retry import TRIES, with_retries
 from agent.llm.settings import ModelSettings
 from agent.llm.transport import Request, Transport
 from agent.llm.via_litellm import LitellmTransport
+from agent.pictures import TOKENS as PICTURE_TOKENS
+from agent.pictures import without_pictures
 from agent.ports.clock import Clock
 from agent.ports.models import ChatMessage, ModelEvent, ModelProfile, Restarted, TextDelta, Turn
 from agent.scripted import ScriptedModel
@@ -58,7 +60,7 @@ class ConfiguredModels:
         """Stream one completion, of a fallback when the model itself cannot; the last event is a Turn."""
         names = [name, *self._named(name).fallback]
         for position, candidate in enumerate(names, start=1):
-            sent = messages if candidate == name else without_reasoning(messages)
+            sent = messages if candidate == name else self._for_another(candidate, messages)
             try:
                 async with aclosing(self._stream_one(candidate, sent, tools)) as events:
                     async for event in events:
@@ -105,6 +107,11 @@ class ConfiguredModels:
             known = ", ".join(sorted(self._settings))
             raise NotFound(f"There is no model {name!r}; agent.models has: {known}.") from None
 
+    def _for_another(self, name: str, messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+        """What was made for a model, for one of its fallbacks."""
+        sent = without_reasoning(messages)
+        return sent if self._named(name).vision else without_pictures(sent)[0]
+
     def _stream_one(
         self, name: str, messages: Sequence[ChatMessage], tools: Sequence[dict[str, Any]], *, tries: int = TRIES
     ) -> AsyncGenerator[ModelEvent, None]:
@@ -144,9 +151,10 @@ def _usage(request: Request, assembly: Assembly, turn: Turn) -> Usage:
     """What the provider counted; else an estimate of bytes / 3, whose cost stays unknown."""
     model = request.settings.model
     if (counts := assembly.counts) is None:
-        sent = len(orjson.dumps([request.messages, request.tools]))
+        messages, pictures = without_pictures(request.messages)
+        sent = len(orjson.dumps([messages, request.tools]))
         got = len((turn.text + (turn.reasoning or "") + "".join(call.arguments for call in turn.calls)).encode())
-        return Usage(model=model, input_tokens=sent // 3, output_tokens=got // 3)
+        return Usage(model=model, input_tokens=sent // 3 + pictures * PICTURE_TOKENS, output_tokens=got // 3)
     return Usage(
         model=model,
         input_tokens=counts.input_tokens,

@@ -21,7 +21,8 @@ class PriceSettings(BaseModel):
 
 
 class ModelSettings(BaseModel):
-    """One configured model; `model` is PROVIDER/MODEL, `fallback` names other configured models."""
+    """One configured model; `model` is PROVIDER/MODEL, `fallback` names other configured models. `vision`: it takes the
+    pictures of a request."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

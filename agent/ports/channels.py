@@ -90,24 +90,6 @@ class Form:
     submit: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outgoing:
-    """A delivery as it is sent: text rendered, artifacts and card loaded. A card's `text` is all of it as plain text,
-    with the words that decide it; channels with `buttons` draw `card` instead.
-
-    `may_have_arrived`: an earlier attempt may have reached the platform, so a channel that can look does look first.
-    What `delivery.parts` names did arrive.
-    """
-
-    delivery: Delivery
-    text: str
-    artifacts: tuple[Artifact, ...] = ()
-    task: Task | None = None
-    approval: Approval | None = None
-    card: Card | None = None
-    may_have_arrived: bool = False
-
-
 StepState = Literal["running", "waiting", "done", "failed", "denied"]
 
 
@@ -119,6 +101,25 @@ class StepLine:
     label: str
     target: str
     state: StepState
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outgoing:
+    """A delivery as it is sent: text rendered, artifacts and card loaded. A card's `text` is all of it as plain text,
+    with the words that decide it; channels with `buttons` draw `card` instead.
+
+    `steps` are the task's tool calls as they are now. `may_have_arrived`: an earlier attempt may have reached the
+    platform, so a channel that can look does look first. What `delivery.parts` names did arrive.
+    """
+
+    delivery: Delivery
+    text: str
+    artifacts: tuple[Artifact, ...] = ()
+    task: Task | None = None
+    approval: Approval | None = None
+    card: Card | None = None
+    steps: tuple[StepLine, ...] = ()
+    may_have_arrived: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -248,8 +249,9 @@ class Channel(Protocol):
         ...
 
     async def progress(self, to: Address, shown: Shown) -> None:
-        """Show what a running task is doing, newest state only; may be dropped. It may still be under way when the
-        task's answer or card is sent, which then counts."""
+        """Show what a running task is doing, newest state only, one call at a time for each task and place; a
+        ChannelUnavailable postpones the next. It may still be under way when the task's answer or card is sent, which
+        then counts."""
         ...
 
     async def download(self, reference: str) -> bytes:

@@ -17,9 +17,7 @@ from agent.domain import (
     Artifact,
     Call,
     CallStatus,
-    Delivery,
     DeliveryKind,
-    DeliveryStatus,
     Entry,
     Hook,
     IncomingMessage,
@@ -30,6 +28,7 @@ from agent.domain import (
     TaskStatus,
     Usage,
 )
+from agent.ports.deliveries import Deliveries
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -242,7 +241,7 @@ class Doorbell(Protocol):
         ...
 
 
-class Store(Protocol):
+class Store(Deliveries, Protocol):
     """The rows. Each verb is one short transaction, shielded from the caller's cancellation.
 
     It rings the doorbell itself: `tasks` when a task became runnable, `outbox` for a new delivery, `cancel`.
@@ -340,44 +339,6 @@ class Store(Protocol):
 
     async def approvals_to_remind(self, now: datetime) -> list[Approval]:
         """Open cards whose `remind_at` has come, at most 1,000."""
-        ...
-
-    async def due(self, now: datetime, limit: int, leased: frozenset[int]) -> list[Delivery]:
-        """The oldest pending delivery of each address, due and not leased by another process."""
-        ...
-
-    async def delivered(
-        self,
-        delivery_id: int,
-        status: DeliveryStatus,
-        *,
-        sent_as: str | None = None,
-        next_attempt_at: datetime | None = None,
-    ) -> None:
-        """Record an attempt's outcome; `pending` with `next_attempt_at` is a retry."""
-        ...
-
-    async def part_sent(self, delivery_id: int, sent_as: str) -> None:
-        """Note that a part of a delivery arrived, so that the next attempt goes on behind it."""
-        ...
-
-    async def card_sent_as(self, approval_id: int, to: Address) -> str | None:
-        """Under which platform id a card was sent to an address."""
-        ...
-
-    async def live_message(self, task_id: int, to: Address) -> str | None:
-        """Under which platform id it is shown at an address what a task is doing."""
-        ...
-
-    async def save_live_message(self, task_id: int, to: Address, sent_as: str | None) -> None:
-        """Note what shows the work on a task at an address; None: nothing does any more."""
-        ...
-
-    async def lease(self, name: str, owner: str, seconds: float) -> bool:
-        """Take or renew what only one process may do at a time; False while another owner has it.
-
-        0 seconds give it back.
-        """
         ...
 
     async def spent_usd(self, since: datetime, requester: str | None = None) -> Decimal:

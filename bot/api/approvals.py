@@ -125,6 +125,11 @@ class NewArguments(Body):
     revision: Annotated[int, Field(ge=1, le=MAX_ID)] | None = None
 
 
+def rule_view(rule: ApproverRule) -> RuleView:
+    """Whom a rule names."""
+    return RuleView(groups=[list(group) for group in rule.groups], other=rule.other, quorum=rule.quorum)
+
+
 def approval_view(approval: Approval, task: Task, number: int, people: Mapping[str, Member]) -> ApprovalView:
     """A card as it is shown, with the task that asks, which of its cards it is, and everybody there is."""
     return ApprovalView(
@@ -314,7 +319,7 @@ def _item(call: Call, able: Sequence[str]) -> ItemView:
         preview=call.preview,
         status=call.status,
         reason=call.reason,
-        rule=RuleView(groups=[list(group) for group in rule.groups], other=rule.other, quorum=rule.quorum),
+        rule=rule_view(rule),
         able=list(able) if undecided else [],
         votes=[name for name in call.votes if not undecided or name in able],
         decided_by=call.decided_by,

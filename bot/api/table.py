@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bot.api import approvals, artifacts, audit, files, memory, sessions, skills, tasks, usage, workspaces
+from bot.api import approvals, artifacts, audit, files, memory, policy, sessions, skills, tasks, usage, workspaces
 from bot.api.people_table import PEOPLE
 from bot.api.route import Call, Route
 from bot.api.sending import content_of_artifact, content_of_file, uploaded
@@ -286,6 +286,14 @@ THE_REST = (
         answers={200: skills.SkillList},
         refusals=(404,),
         run=lambda call: skills.list_skills(call.services, call.viewer, call.query.workspace),
+    ),
+    Route(
+        method="GET",
+        path="/v1/policy",
+        summary="Show who may do what, and who decides",
+        scope="people:read",
+        answers={200: policy.PolicyView},
+        run=lambda call: policy.show_policy(call.services, call.viewer),
     ),
     Route(
         method="GET",

@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from agent.errors import ModelError, SignoffError
-from agent.policy import AskSettings
+from bot.api.policy import PolicyView, PowerRule, WorkspacePolicy, show_policy, survey
+from bot.api.viewer import terminal
 from bot.cli import display
 from bot.cli.options import DEFAULT_CONFIG, AsJson, ConfigPath
 from bot.config import Config, load_config
@@ -31,11 +32,14 @@ class Finding:
 def check(
     *,
     online: Annotated[bool, typer.Option("--online", help="Also call each model that is in use.")] = False,
+    policy: Annotated[bool, typer.Option("--policy", help="Show who may do what and who decides instead.")] = False,
     as_json: AsJson = False,
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> int:
     """Look at configuration, database, channels, models and workspaces; exit 1 when something does not work."""
     settings = load_config(config)
+    if policy:
+        return _policy(settings, as_json=as_json)
     findings = [Finding("configuration", True, str(config.resolve())), *_static(settings)]
     findings += asyncio.run(_live(settings, online=online))
     if as_json:
@@ -55,11 +59,6 @@ def _static(config: Config) -> Iterator[Finding]:
         yield Finding(f"workspace {name}", ok, f"{workspace.path}{'' if ok else f' {problem}'}")
         problems = skills.catalogue(Workspace(name, str(workspace.path))).problems
         yield Finding(f"skills of {name}", not problems, "; ".join(problems) or "all can be read")
-    for power, rule in config.agent.policy.root.items():
-        if isinstance(rule, AskSettings) and not rule.ask:
-            yield Finding(
-                f"policy {power}", False, "asks nobody, so nothing is ever approved; name a role such as approver"
-            )
 
 
 async def _live(config: Config, *, online: bool) -> list[Finding]:
@@ -77,6 +76,13 @@ async def _running(services: Services, *, online: bool) -> AsyncIterator[Finding
     if config.channels.webhook.enabled:
         hooks = await services.store.hooks()
         yield Finding("channel webhook", True, f"{len(hooks)} hooks at {services.url('/hooks/NAME')}")
+    holes = (await survey(services)).holes()
+    told = (
+        f"{len(holes)} {'hole' if len(holes) == 1 else 'holes'}; `signoff check --policy` tells"
+        if holes
+        else "no holes"
+    )
+    yield Finding("policy", not any(hole.blocks for hole in holes), told)
     for name in config.models_in_use():
         model = config.agent.models[name].model
         if not online:
@@ -88,3 +94,47 @@ async def _running(services: Services, *, online: bool) -> AsyncIterator[Finding
             yield Finding(f"model {name}", False, f"{model}: {error}")
         else:
             yield Finding(f"model {name}", True, f"{model} answered")
+
+
+def _policy(config: Config, *, as_json: bool) -> int:
+    """Who may do what; 1 when something can never be approved."""
+    shown, blocks = asyncio.run(_looked_up(config))
+    if as_json:
+        display.print_json(display.as_json(shown))
+    else:
+        _print_policy(shown)
+    return int(blocks)
+
+
+async def _looked_up(config: Config) -> tuple[PolicyView, bool]:
+    async with connected(config) as services:
+        blocks = any(hole.blocks for hole in (await survey(services)).holes())
+        return await show_policy(services, terminal(services.people, services.workspaces)), blocks
+
+
+def _print_policy(shown: PolicyView) -> None:
+    for workspace in shown.workspaces:
+        print(f"{_title(workspace)}:")
+        rows = [
+            (power.power, _says(power.attended), _says(power.unattended), ", ".join(power.tools))
+            for power in workspace.powers
+        ]
+        display.print_table(("power", "when a person asks", "by itself (webhook, schedule)", "tools"), rows)
+        print()
+    if shown.stricter:
+        print("Stricter:")
+        display.print_table(("where", "power", ""), [(one.place, one.power, _says(one.rule)) for one in shown.stricter])
+        print()
+    print("\n".join(["Holes:", *(f"- {hole}" for hole in shown.holes)]) if shown.holes else "No holes.")
+
+
+def _says(rule: PowerRule) -> str:
+    names = f": {', '.join(rule.able) or 'nobody there is'}" if rule.verdict == "ask" else ""
+    return rule.says + names
+
+
+def _title(workspace: WorkspacePolicy) -> str:
+    if workspace.workspace is None:
+        return "Any other workspace (private ones)"
+    where = f", asked at {', '.join(workspace.asked_at)}" if workspace.asked_at else ""
+    return f"Workspace {workspace.workspace}{where}"

@@ -11,6 +11,7 @@ from bot.services import Services
 from bot.web.chat import Chat
 from bot.web.live import LiveChat
 from bot.web.people import PeoplePages
+from bot.web.policy import PolicyPage
 from bot.web.refusals import errors_as_pages
 from bot.web.shell import Shell
 from bot.web.shelves import Shelves
@@ -29,6 +30,7 @@ class Pages:
             Work(self.shell),
             Shelves(self.shell),
             PeoplePages(self.shell),
+            PolicyPage(self.shell),
         )
 
     def routes(self) -> list[Guarded]:

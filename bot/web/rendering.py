@@ -13,6 +13,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from agent import durations
 from agent.previews import visible
 from bot.api.decisions import told
 from bot.web import figures, prose
@@ -54,6 +55,7 @@ class Rendering:
             "size": figures.size,
             "money": figures.money,
             "seconds": figures.seconds,
+            "duration": durations.written,
             "first_line": figures.first_line,
             "exact": _exact,
             "strict": visible,

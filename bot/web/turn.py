@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from agent.domain import TERMINAL
+from agent.ports.channels import StepState
+from agent.steps import label, state_of, target
 from agent.texts import RESULT_SHOWN
 from bot.api.approvals import ApprovalView
 from bot.api.decisions import notable, told
@@ -17,21 +18,6 @@ from bot.web.figures import first_line
 
 LINE = 120
 """Characters of what is told in one line."""
-State = Literal["running", "waiting", "done", "failed", "denied"]
-
-_TOOLS = {
-    "list_files": ("List files", "Listing files", "Listed files", "path"),
-    "read_file": ("Read", "Reading", "Read", "path"),
-    "glob": ("Find files", "Finding files", "Found files", "pattern"),
-    "grep": ("Search for", "Searching for", "Searched for", "pattern"),
-    "write_file": ("Write", "Writing", "Wrote", "path"),
-    "edit_file": ("Edit", "Editing", "Edited", "path"),
-    "analyze_table": ("Measure", "Measuring", "Measured", "path"),
-    "write_sheet": ("Write sheet", "Writing sheet", "Wrote sheet", "path"),
-    "memory_write": ("Remember", "Remembering", "Remembered", "path"),
-    "expand_skill": ("Look up skill", "Looking up skill", "Looked up skill", "name"),
-}
-"""How a call is told: what is to be done, is being done, was done; and the argument that says to what."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,15 +26,14 @@ class Step:
 
     tool: str
     target: str
-    state: State
+    state: StepState
     seconds: float | None = None
     result: str = ""
 
     @property
     def label(self) -> str:
         """The call in words, as far as it is."""
-        todo, doing, did, _ = _TOOLS.get(self.tool, (self.tool, self.tool, self.tool, ""))
-        return {"running": doing, "done": did}.get(self.state, todo)
+        return label(self.tool, self.state)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,7 +166,7 @@ class _Layout:
             took = (entry.at - self.begun).total_seconds() if entry.at and self.begun else None
             steps[place[1]] = replace(
                 steps[place[1]],
-                state=_state(str(entry.data.get("status"))),
+                state=state_of(str(entry.data.get("status"))),
                 seconds=took,
                 result=_start(str(entry.data.get("text") or "")),
             )
@@ -212,27 +197,7 @@ def _merged(parts: Sequence[Part]) -> list[Part]:
 
 def _step(call: dict[str, Any]) -> Step:
     tool = str(call.get("name"))
-    return Step(tool=tool, target=_target(tool, str(call.get("arguments") or "")), state="running")
-
-
-def _target(tool: str, arguments: str) -> str:
-    """What a call is about: the argument that is known to say so, else the first that is a text."""
-    try:
-        values = json.loads(arguments or "{}")
-    except ValueError:
-        return ""
-    if not isinstance(values, dict):
-        return ""
-    named = values.get(_TOOLS[tool][3]) if tool in _TOOLS else None
-    texts = [value for value in values.values() if isinstance(value, str)]
-    target = named if isinstance(named, str) else (texts[0] if texts and tool not in _TOOLS else "")
-    return first_line(target, LINE)
-
-
-def _state(status: str) -> State:
-    if status == "done":
-        return "done"
-    return "denied" if status in {"denied", "expired", "cancelled", "superseded"} else "failed"
+    return Step(tool=tool, target=target(tool, str(call.get("arguments") or "")), state="running")
 
 
 def _start(text: str) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, delete, func, or_, select, update
 
 from agent.domain import Address, Delivery, DeliveryStatus
+from agent.errors import NotFound
 from storage.columns import SERVER_CLOCK, Json, UtcTime
 from storage.store import rows
+from storage.store.upserts import upsert
 from storage.tables import PENDING, deliveries, live_messages
 
 LEASE_SECONDS = 60
@@ -62,9 +64,7 @@ CARD = (
     )
     .order_by(deliveries.c.delivery_id.desc())
 )
-
-
-PARTS = select(deliveries.c.parts).where(deliveries.c.delivery_id == bindparam("delivery"))
+PARTS = select(deliveries.c.parts).where(deliveries.c.delivery_id == bindparam("delivery")).with_for_update()
 NEW_PARTS = (
     update(deliveries)
     .where(deliveries.c.delivery_id == bindparam("delivery"))
@@ -106,7 +106,9 @@ def card_sent_as(connection: Connection, approval_id: int, to: Address) -> str |
 
 
 def part_sent(connection: Connection, delivery_id: int, sent_as: str) -> None:
-    parts = connection.execute(PARTS, {"delivery": delivery_id}).scalar_one()
+    parts = connection.execute(PARTS, {"delivery": delivery_id}).scalar()
+    if parts is None:
+        raise NotFound(f"There is no delivery {delivery_id}.")
     connection.execute(NEW_PARTS, {"delivery": delivery_id, "all_parts": [*parts, sent_as]})
 
 
@@ -116,10 +118,13 @@ def live_message(connection: Connection, task_id: int, to: Address) -> str | Non
 
 
 def save_live_message(connection: Connection, task_id: int, to: Address, sent_as: str | None) -> None:
-    connection.execute(NO_LIVE_MESSAGE, {"task": task_id, **_address(to)})
-    if sent_as is not None:
-        row = {"channel": to.channel, "conversation": to.conversation, "thread": to.thread or ""}
-        connection.execute(insert(live_messages), {"task_id": task_id, "sent_as": sent_as, **row})
+    if sent_as is None:
+        connection.execute(NO_LIVE_MESSAGE, {"task": task_id, **_address(to)})
+        return
+    place = {"channel": to.channel, "conversation": to.conversation, "thread": to.thread or ""}
+    new = upsert(connection.dialect.name, live_messages).values(task_id=task_id, sent_as=sent_as, **place)
+    key = list(live_messages.primary_key)
+    connection.execute(new.on_conflict_do_update(index_elements=key, set_={"sent_as": new.excluded.sent_as}))
 
 
 def _address(to: Address) -> dict[str, str]:

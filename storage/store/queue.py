@@ -9,13 +9,11 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
-    ColumnElement,
     Connection,
     Executable,
     Update,
     bindparam,
     case,
-    cast,
     exists,
     literal_column,
     select,
@@ -23,7 +21,7 @@ from sqlalchemy import (
 )
 
 from agent.ports.store import TaskState
-from storage.columns import SERVER_CLOCK, UtcTime
+from storage.columns import UtcTime, lease_clock
 from storage.doorbell import ring
 from storage.store import rows
 from storage.store.state import states
@@ -87,13 +85,8 @@ def request_cancel(connection: Connection, task_id: int) -> bool:
     return True
 
 
-def _clock(dialect: str) -> ColumnElement[int]:
-    """SQLite has one process, and tests that turn its clock."""
-    return SERVER_CLOCK if dialect == "postgresql" else cast(bindparam("now", type_=UtcTime), BigInteger)
-
-
 def _leased(dialect: str) -> dict[str, Any]:
-    return {"lease_until": _clock(dialect) + bindparam("lease", type_=BigInteger)}
+    return {"lease_until": lease_clock(dialect) + bindparam("lease", type_=BigInteger)}
 
 
 @cache
@@ -141,4 +134,4 @@ def _heartbeat(dialect: str) -> Update:
 
 @cache
 def _reap(dialect: str) -> Update:
-    return EVERY_OWNER.where(tasks.c.lease_until < _clock(dialect)).values(CRASHED)
+    return EVERY_OWNER.where(tasks.c.lease_until < lease_clock(dialect)).values(CRASHED)

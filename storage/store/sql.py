@@ -32,7 +32,7 @@ async def open_store(url: str | Path, *, clock: Clock) -> SqlStore:
 
 @dataclass(frozen=True, slots=True)
 class SqlStore(SqlListings):
-    """Implements Store, Queries, Listings and Hooks."""
+    """Implements Store, Queries, Leases, Listings and Hooks."""
 
     database: Database
     clock: Clock

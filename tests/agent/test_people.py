@@ -21,16 +21,6 @@ ANN = PersonSettings(name="Ann", roles=("approver",), timezone="Europe/Berlin", 
 REMOVED = NewAudit(at=START, who="operator", what="person_removed")
 
 
-class OnSlack(PersonSettings):
-    """A person as the configuration has them once a channel has added its key."""
-
-    slack: str
-
-    @property
-    def identities(self) -> frozenset[str]:
-        return frozenset({f"slack:{self.slack}"})
-
-
 @pytest.fixture
 async def rows(tmp_path: Path) -> AsyncIterator[Rows]:
     async with opened(tmp_path) as found:
@@ -131,7 +121,7 @@ async def test_the_configuration_wins(rows: Rows) -> None:
     await rows.add("ANN", "admin")
     await rows.add("Cem", "admin")
     await rows.link("Cem", "slack:U1")
-    people = rows.people(OnSlack(name="Ann", slack="U1"))
+    people = rows.people(PersonSettings(name="Ann", slack="U1"))
     assert [described(member) for member in await people.all()][1:] == [
         ("Ann", ["member"], ["slack:U1"]),
         ("Cem", ["admin", "member"], []),

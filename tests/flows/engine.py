@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from agent.llm.settings import ModelSettings
 from agent.loop import Loop
 from agent.people import People
 from agent.policy import PolicySettings
+from agent.ports.channels import Channel
 from agent.ports.clock import Clock
 from agent.ports.listings import ApprovalSelection
 from agent.ports.store import TaskState
@@ -40,6 +41,7 @@ from tests.servers.llm import FakeLLM
 from tools.workspace.directory import WorkspaceDirectory
 
 Work = Callable[[], Coroutine[Any, Any, str]]
+RULES = Rules(agent=PolicySettings(), workspaces={}, stricter={}, people={})
 TERMINAL_ADDRESS = Address(channel="cli", conversation="operator")
 
 
@@ -111,16 +113,43 @@ class Engine:
 
 
 @asynccontextmanager
-async def engine(home: Path, *tools: Tool, clock: Clock | None = None, owner: str = "one") -> AsyncIterator[Engine]:
-    """Wire everything over the database in `home`."""
+async def engine(
+    home: Path,
+    *tools: Tool,
+    clock: Clock | None = None,
+    owner: str = "one",
+    channels: Sequence[Channel] = (),
+    vision: bool = False,
+) -> AsyncIterator[Engine]:
+    """Wire everything over the database in `home`; `vision`: the model sees pictures."""
     clock = clock or SystemClock()
     (home / "office").mkdir(exist_ok=True)
     model = FakeLLM()
     await model.start()
     store = await open_store(home / "rows.sqlite3", clock=clock)
-    models = ConfiguredModels({"fake": ModelSettings(model="openai/fake", api_base=model.base_url)}, clock)
+    settings = ModelSettings(model="openai/fake", api_base=model.base_url, vision=vision)
+    models = ConfiguredModels({"fake": settings}, clock)
     workspaces = WorkspaceDirectory({"office": str(home / "office")}, {}, private_folder=str(home / "private"))
     registry = {each.name: each for each in tools}
+    inbox = TaskInbox(store=store, workspaces=workspaces)
+    people = People([], SqlRoster(store.database))
+    drafts = Drafts(registry=registry, workspaces=workspaces, clock=clock)
+    approvals = Approvals(store=store, inbox=inbox, people=people, drafts=drafts, clock=clock)
+    loop = _loop(store, models, _gate(home, registry, workspaces, people, clock), people, channels)
+    worker = Worker(WorkerSettings(owner=owner), store=store, loop=loop, approvals=approvals, clock=clock)
+    try:
+        yield Engine(
+            store=store, worker=worker, approvals=approvals, inbox=inbox, model=model, live=loop.live, registry=registry
+        )
+    finally:
+        await worker.drain(0)
+        await loop.showing.close()
+        await models.close()
+        await store.close()
+        await model.close()
+
+
+def _gate(home: Path, registry: dict[str, Tool], workspaces: WorkspaceDirectory, people: People, clock: Clock) -> Gate:
     effects = Effects(
         registry=registry,
         workspaces=workspaces,
@@ -128,39 +157,26 @@ async def engine(home: Path, *tools: Tool, clock: Clock | None = None, owner: st
         clock=clock,
         progress=ProgressSettings(),
     )
-    live = Live()
-    inbox = TaskInbox(store=store, workspaces=workspaces)
-    people = People([], SqlRoster(store.database))
-    drafts = Drafts(registry=registry, workspaces=workspaces, clock=clock)
-    approvals = Approvals(store=store, inbox=inbox, people=people, drafts=drafts, clock=clock)
+    return Gate(effects=effects, rules=RULES, asking=Asking(people=people, to={}, channels=()))
 
-    rules = Rules(agent=PolicySettings(), workspaces={}, stricter={}, people={})
 
+def _loop(store: SqlStore, models: ConfiguredModels, gate: Gate, people: People, channels: Sequence[Channel]) -> Loop:
     async def system_prompt(state: TaskState) -> str:
         return "You are a test."
 
-    loop = Loop(
+    live, named, clock = Live(), {channel.name: channel for channel in channels}, gate.effects.clock
+    return Loop(
         store=store,
         models=models,
-        gate=Gate(effects=effects, rules=rules, asking=Asking(people=people, to={}, channels=())),
+        gate=gate,
         live=live,
         clock=clock,
         model="fake",
         steps=20,
-        tools=[schema(each) for each in tools],
+        tools=[schema(each) for each in gate.effects.registry.values()],
         budget=BudgetSettings(),
-        arrivals=Arrivals(channels={}, workspaces=workspaces, clock=clock),
-        showing=Showing(channels={}, live=live),
+        arrivals=Arrivals(channels=named, workspaces=gate.effects.workspaces, clock=clock),
+        showing=Showing(channels=named, live=live),
         people=people,
         system_prompt=system_prompt,
     )
-    worker = Worker(WorkerSettings(owner=owner), store=store, loop=loop, approvals=approvals, clock=clock)
-    try:
-        yield Engine(
-            store=store, worker=worker, approvals=approvals, inbox=inbox, model=model, live=live, registry=registry
-        )
-    finally:
-        await worker.drain(0)
-        await models.close()
-        await store.close()
-        await model.close()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from agent.chat import PlatformChat
 from agent.domain import Received
 from agent.ports.access import NewAudit
 from agent.ports.people import Link
-from bot import engine
-from bot.api.chat_desk import chat_desk
+from bot import chat, engine
 from bot.config import Config, load_config
 from bot.services import Services, connected
 from tests.flows.bot import configured
@@ -53,12 +51,12 @@ async def talking(home: Path, *, allow: Sequence[str] = (), **agent: Any) -> Asy
     try:
         async with connected(with_lines(home, model.base_url, **agent)) as services:
             await know(services, KNOWN)
-            chat = platform_chat(services, allow)
-            lines = Lines(chat)
+            talks = platform_chat(services, allow)
+            lines = Lines(talks)
             await lines.start()
             try:
                 async with engine.running(services, {lines.name: lines}, grace_seconds=1), wired(lines) as wire:
-                    yield Talk(services=services, chat=chat, wire=wire, model=model, office=home / "office")
+                    yield Talk(services=services, chat=talks, wire=wire, model=model, office=home / "office")
             finally:
                 await lines.stop()
     finally:
@@ -78,16 +76,8 @@ def with_lines(home: Path, base_url: str, **agent: Any) -> Config:
 
 
 def platform_chat(services: Services, allow: Sequence[str] = ()) -> PlatformChat:
-    """What a chat platform hands its events to."""
-    return PlatformChat(
-        reception=services.reception,
-        store=services.store,
-        people=services.people,
-        pairing=services.pairing,
-        desks=partial(chat_desk, services),
-        clock=services.clock,
-        allow={"lines": frozenset(allow)},
-    )
+    """What the platform hands its events to, with this allow list."""
+    return replace(chat.platform_chat(services), allow={"lines": frozenset(allow)})
 
 
 async def know(services: Services, known: dict[str, str]) -> None:

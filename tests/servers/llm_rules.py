@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ _MESSAGE_FIELDS = {
     "assistant": {"role", "content", "tool_calls", "reasoning_content"},
     "tool": {"role", "content", "tool_call_id"},
 }
+_PICTURES = {"data:image/png": b"\x89PNG\r\n\x1a\n", "data:image/jpeg": b"\xff\xd8\xff", "data:image/gif": b"GIF8"}
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -77,8 +79,35 @@ def _message(message: Any, reasoning: Reasoning) -> Iterator[str]:
         yield from _assistant(message, reasoning)
     elif not isinstance(content, str | list) or (role in {"system", "user"} and not content):
         yield "content is missing"
-    if isinstance(content, list) and not all(isinstance(part, dict) and "type" in part for part in content):
-        yield "a part of content has no type"
+    for part in content if isinstance(content, list) else ():
+        yield from _part(part, role)
+
+
+def _part(part: Any, role: str) -> Iterator[str]:
+    """Text, or in what a user says a picture (https://platform.openai.com/docs/guides/images-vision)."""
+    match part:
+        case {"type": "text", "text": str(text), **more} if not more:
+            if not text:
+                yield "a text part is empty"
+        case {"type": "image_url", "image_url": {"url": str(url), **more}} if not more.keys() - {"detail"}:
+            if role != "user":
+                yield f"a message of the {role} cannot have pictures"
+            if not _is_picture(url):
+                yield f"no picture of a kind that is taken: {url[:40]}"
+        case _:
+            yield "a part of content has an unknown form"
+
+
+def _is_picture(url: str) -> bool:
+    """Whether a data URL holds what its type says."""
+    kind, _, encoded = url.partition(";base64,")
+    try:
+        content = base64.b64decode(encoded, validate=True)
+    except ValueError:
+        return False
+    if kind == "data:image/webp":
+        return content[:4] == b"RIFF" and content[8:12] == b"WEBP"
+    return content.startswith(_PICTURES.get(kind, b"no such kind"))
 
 
 def _assistant(message: dict[str, Any], reasoning: Reasoning) -> Iterator[str]:

@@ -226,14 +226,17 @@ async def test_a_place_that_is_none_is_refused(site: Site, last: str) -> None:
 
 
 async def test_a_slow_follower_gets_the_newest_of_everything() -> None:
-    """Text that was not fetched yet is not lost by news without text."""
+    """Text that was not fetched yet is not lost by news without text, until it has become a row."""
     live = Live()
     with live.follow(1) as follower:
         live.publish(Progress(task_id=1, status="running", text="half"))
         live.publish(Progress(task_id=1, status="running", text="whole", entries=1))
-        live.publish(Progress(task_id=1, status="done", entries=2))
-        assert await follower.next(1) == Progress(task_id=1, status="done", text="whole", entries=2)
+        live.publish(Progress(task_id=1, status="queued", entries=1))
+        assert await follower.next(1) == Progress(task_id=1, status="queued", text="whole", entries=1)
         assert await follower.next(0.01) is None
+        live.publish(Progress(task_id=1, status="running", text="last words", entries=1))
+        live.publish(Progress(task_id=1, status="done", entries=2))
+        assert await follower.next(1) == Progress(task_id=1, status="done", entries=2)
         live.publish(Progress(task_id=2, status="running", text="another's"))
         live.publish(Progress(task_id=1, status="done", entries=3))
         assert await follower.next(1) == Progress(task_id=1, status="done", entries=3)

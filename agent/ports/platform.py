@@ -1,0 +1,27 @@
+"""What the channel of a chat platform works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.ports.channels import Chat
+from agent.ports.clock import Clock
+from agent.ports.deliveries import Deliveries, Leases
+from agent.ports.files import Blobs
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Platform:
+    """Given to a channel when it is made.
+
+    `report(name, problem)` says that the channel does not work and why, and with None that it does (again); people
+    read it in `/readyz` and in the log.
+    """
+
+    chat: Chat
+    deliveries: Deliveries
+    leases: Leases
+    blobs: Blobs
+    clock: Clock
+    report: Callable[[str, str | None], None]
