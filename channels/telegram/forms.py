@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.errors import BadInput
 from agent.ports.channels import Form, FormField
-from channels.telegram.text import MESSAGE_UNITS, sound, units
+from channels.telegram.text import MESSAGE_UNITS, blank, sound, units
+from channels.telegram.updates import Sender
 
 PLACEHOLDER = 64
 """Characters of the hint in the input field (core.telegram.org/bots/api#forcereply)."""
@@ -25,34 +26,38 @@ _LINE = re.compile(r"\s*(?P<name>[^\s:]{1,64})\s*:[ \t]?(?P<value>.*)", re.DOTAL
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """What is sent: the first `title_units` UTF-16 units of `text` behind `called` carry `link`, the last `values_units`
-    are as they would be typed. `file`: the values, when they are too long for a message."""
+    """What is sent. `title` and `values` are where those stand in `text`: offset and length in UTF-16 units; the title
+    carries `link`, the values are as they would be typed. `file`: the values, when a message has no room for them."""
 
     text: str
     title: tuple[int, int]
-    values: tuple[int, int] | None
     link: str
     placeholder: str
+    values: tuple[int, int] | None = None
     file: str | None = None
+    person: Sender | None = None
+    """Whom it is for, by whose name `text` begins, where others read along."""
 
 
-def question(form: Form, bot: str, called: str = "") -> Question:
-    """Asks for what a form asks for; `called` is the person it is for, where others read along."""
-    head = f"{called}, " if called else ""
-    offset = units(head)
-    title = (offset, units(form.title))
+def question(form: Form, bot: str, person: Sender | None = None) -> Question:
+    """Asks for what a form asks for."""
+    head = f"{person.name}, " if person else ""
     fields = _ordered(form.fields)
     lines = f"{head}{form.title}\n{_how(fields)}"
-    shown = sound(_shown(fields)) if any(field.value for field in fields) else ""
-    placeholder = fields[0].label if len(fields) == 1 else "name: value"
-    link = f"tg://resolve?domain={bot}&signoff={form.value}"
-    whole = f"{lines}\n\n{shown}" if shown else lines
-    if units(whole) <= MESSAGE_UNITS:
-        values = (units(lines) + 2, units(shown)) if shown else None
-        return Question(text=whole, title=title, values=values, link=link, placeholder=placeholder[:PLACEHOLDER])
-    return Question(
-        text=lines, title=title, values=None, link=link, placeholder=placeholder[:PLACEHOLDER], file=shown
+    asked = Question(
+        text=lines,
+        title=(units(head), units(form.title)),
+        link=f"tg://resolve?domain={bot}&signoff={form.value}",
+        placeholder=(fields[0].label if len(fields) == 1 else "name: value")[:PLACEHOLDER],
+        person=person,
     )
+    shown = sound(_shown(fields))
+    if blank(shown):
+        return asked
+    whole = f"{lines}\n\n{shown}"
+    if units(whole) > MESSAGE_UNITS:
+        return replace(asked, file=shown)
+    return replace(asked, text=whole, values=(units(lines) + 2, units(shown)))
 
 
 def asked_by(links: Sequence[str], bot: str) -> str | None:
@@ -65,7 +70,8 @@ def answered(form: Form, text: str) -> Mapping[str, str]:
     """The fields that an answer fills; BadInput says how to write it."""
     fields = _ordered(form.fields)
     if len(fields) == 1:
-        return {fields[0].name: "" if text.strip() in NONE and fields[0].name == "reason" else text}
+        none = _optional(fields[0]) and text.strip() in NONE
+        return {fields[0].name: "" if none else text}
     by_name = {field.name: field for field in fields}
     given: dict[str, str] = {}
     rest = text
@@ -89,19 +95,28 @@ def _ordered(fields: Sequence[FormField]) -> list[FormField]:
 
 
 def _how(fields: Sequence[FormField]) -> str:
-    if len(fields) == 1:
-        field = fields[0]
-        optional = "" if field.required or field.name != "reason" else " Send - to give none."
-        return f"Answer this message. {field.label.rstrip('?')}{'?' if field.label.endswith('?') else ':'}{optional}"
-    return (
-        "Answer this message with what should be different, a line for each: name: value. "
-        "What you do not name stays; a value of several lines comes last."
-    )
+    if len(fields) > 1:
+        return (
+            "Answer this message with what should be different, a line for each: name: value. "
+            "What you do not name stays; a value of several lines comes last."
+        )
+    [field] = fields
+    label = field.label if field.label.endswith("?") else f"{field.label}:"
+    return f"Answer this message. {label}{' (- for none)' if _optional(field) else ''}"
+
+
+def _optional(field: FormField) -> bool:
+    return not field.required and not field.value
 
 
 def _shown(fields: Sequence[FormField]) -> str:
+    """As it would be typed; empty when there is nothing there yet."""
+    if not any(field.value for field in fields):
+        return ""
     if len(fields) == 1:
         return fields[0].value
-    return "\n".join(
-        f"{field.name}:{'\n' if field.multiline else ' '}{field.value}" for field in fields
-    )
+    return "\n".join(f"{field.name}:{_separator(field)}{field.value}" for field in fields)
+
+
+def _separator(field: FormField) -> str:
+    return "\n" if field.multiline else " "
