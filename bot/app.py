@@ -20,7 +20,7 @@ from bot.api import access
 from bot.api.policy import survey
 from bot.api.routes import Api
 from bot.api.stream import Streams
-from bot.chat import Make, platform
+from bot.chat import Make, enabled, platform
 from bot.config import Config
 from bot.engine import running
 from bot.entrance.door import Door
@@ -168,8 +168,7 @@ async def _warn(services: Services) -> None:
 
 
 def _channels(services: Services, health: Health, chats: Sequence[Make] = ()) -> dict[str, Channel]:
-    """Every channel that is enabled; a new one is a new entry here. The library of a chat platform is imported only
-    when it is enabled."""
+    """Every channel that is enabled; a new one is a new entry here, a chat platform one in `bot/chat.py`."""
     settings = services.config.channels
     store, clock = services.store, services.clock
     outcomes = Outcomes(store, services.config.bot.http.public_url)
@@ -179,7 +178,7 @@ def _channels(services: Services, health: Health, chats: Sequence[Make] = ()) ->
         channels.append(Console())
     if settings.webhook.enabled:
         channels.append(Webhook(services.inbox, store, outcomes, store.doorbell, services.blobs, clock))
-    channels += [make(platform(services, health.report)) for make in chats]
+    channels += [make(platform(services, health.report)) for make in (*enabled(services), *chats)]
     return {channel.name: channel for channel in channels}
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import secrets
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from agent.chat import PlatformChat
@@ -37,3 +41,22 @@ def platform_chat(services: Services) -> PlatformChat:
         clock=services.clock,
         allow={name: frozenset(chat.allow) for name, chat in services.config.channels.chats().items()},
     )
+
+
+def enabled(services: Services) -> Iterator[Make]:
+    """Those of the configuration; the library of each is imported only here."""
+    if services.config.channels.telegram.enabled:
+        yield partial(_telegram, services)
+
+
+def _telegram(services: Services, given: Platform) -> Channel:
+    from channels.telegram.channel import Telegram  # noqa: PLC0415
+    from channels.telegram.state import BotState  # noqa: PLC0415
+
+    config, settings = services.config, services.config.channels.telegram
+    state = BotState(config.bot.data_dir / "telegram" / settings.bot_id)
+    chat = platform_chat(services)
+    chat = replace(chat, allow={**chat.allow, Telegram.name: state.names(settings.allow)})
+    # Where one process runs at a time, the lease of one that died is its successor's at once.
+    owner = "embedded" if services.embedded else f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+    return Telegram(settings, state, replace(given, chat=chat), owner=owner, public_url=config.bot.http.public_url)

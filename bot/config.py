@@ -28,6 +28,7 @@ from bot.environment import YamlPath, load_dotenv, resolve
 from bot.logs import LogSettings
 from channels.admission import ChatSettings
 from channels.console import ConsoleSettings
+from channels.telegram.settings import TelegramSettings
 from channels.webhook import WebhookSettings
 from storage.retention import RetentionSettings
 
@@ -118,6 +119,7 @@ class ChannelsSettings(Settings):
 
     webhook: WebhookSettings = WebhookSettings()
     console: ConsoleSettings = ConsoleSettings()
+    telegram: TelegramSettings = TelegramSettings()
 
     def enabled(self) -> frozenset[str]:
         """Their names."""
@@ -204,7 +206,8 @@ class Config(Settings):
         """Every value that must not show up in a log."""
         keys = [model.api_key.get_secret_value() for model in self.agent.models.values() if model.api_key]
         password = urlsplit(self.storage.url or "").password
-        return [*keys, *([password] if password else [])]
+        tokens = [self.channels.telegram.secret]
+        return [*keys, *filter(None, [*tokens, password])]
 
 
 def load_config(path: Path, environ: MutableMapping[str, str] = os.environ) -> Config:
@@ -312,6 +315,9 @@ def _bad_references(config: Config) -> Iterator[str]:
     for where, name in _asked(config):
         if name not in deciders:
             yield f"{where}: there is no role or person {name!r} (there are: {', '.join(deciders)})."
+    telegram = config.channels.telegram
+    if telegram.enabled and telegram.mode == "webhook" and config.bot.http.public_url is None:
+        yield "channels.telegram.mode: a webhook needs bot.http.public_url, where Telegram reaches this server."
 
 
 def _same_ids(config: Config) -> Iterator[str]:

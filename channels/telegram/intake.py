@@ -12,13 +12,14 @@ import structlog
 from agent import buttons
 from agent.approvals import NOT_FOUND
 from agent.domain import Address
-from agent.errors import BadInput
+from agent.errors import BadInput, SignoffError
 from agent.ports.channels import ChannelMessage, ChannelPress, Chat, Form, Receipt
 from agent.ports.clock import Clock
 from channels.telegram import forms, requests, updates
 from channels.telegram.calls import Calls
 from channels.telegram.gathering import Gathering
 from channels.telegram.incoming import Me, joined
+from channels.telegram.menu import offer_words
 from channels.telegram.replies import Replies
 from channels.telegram.settings import Pace, TelegramSettings
 from channels.telegram.state import BotState
@@ -26,6 +27,11 @@ from channels.telegram.updates import Changed, Moved, Piece, Pressed, Stopped
 
 log = structlog.get_logger()
 
+PRIVACY = (
+    "in groups Telegram shows the bot only words, answers to it and perhaps mentions; for more, /setprivacy at "
+    "@BotFather or make it an administrator, then add it to the group again"
+)
+"""core.telegram.org/bots/features#privacy-mode"""
 EDITED = "I do not follow changes to a message that was sent. Send it again as a new one."
 REMEMBERED = 1_000
 """Requests of which it is known what they said, so that an edit of one is told from whatever else changes."""
@@ -55,6 +61,10 @@ class Intake:
         """Learn who the bot is, and hand in what was left by a crash; ChannelError, StorageError."""
         me = await self._calls.me()
         self._me = Me(user_id=me.id, username=me.username or "")
+        log.info("telegram_signed_in", bot=me.username)
+        if not me.can_read_all_group_messages:
+            log.info("telegram_privacy_mode_on", groups=self._settings.groups, remedy=PRIVACY)
+        await offer_words(self._calls)
         await self._gathering.recover(self._read_piece)
 
     async def close(self) -> None:
@@ -63,12 +73,20 @@ class Intake:
         await self._replies.close()
 
     async def take(self, raw: Mapping[str, Any]) -> None:
-        """Do what an update says. Draining, StorageError: it has to come again."""
+        """Do what an update says. Draining, StorageError: it has to come again.
+
+        The event border: an update that trips over a mistake of ours does so each time it comes, and would keep out
+        all that come behind it.
+        """
         try:
-            event = updates.read(raw, self._me)
-        except ValueError as error:
-            log.error("telegram_update_unreadable", update=raw.get("update_id"), reason=str(error))  # noqa: TRY400
-            return
+            await self._take(raw)
+        except SignoffError:
+            raise
+        except Exception:
+            log.exception("telegram_update_failed_unexpectedly", update=raw.get("update_id"))
+
+    async def _take(self, raw: Mapping[str, Any]) -> None:
+        event = updates.read(raw, self._me)
         match event:
             case Piece():
                 await self._gathering.take(raw, event)

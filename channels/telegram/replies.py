@@ -1,4 +1,4 @@
-"""What is said at once to whoever pressed, answered or edited something: best effort, the decision stands without it."""
+"""What is said at once to whoever pressed, answered or edited something: best effort, the decision stands anyway."""
 
 from __future__ import annotations
 

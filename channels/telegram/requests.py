@@ -10,7 +10,7 @@ from agent.domain import Address
 from agent.ports.channels import ChannelMessage
 from channels.telegram.incoming import album_text, joined
 from channels.telegram.menu import START
-from channels.telegram.settings import Groups
+from channels.admission import Groups
 from channels.telegram.updates import Piece
 
 

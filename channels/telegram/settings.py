@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-Groups = Literal["mention", "reply", "all"]
-"""What a group has to do for the bot to listen: name it or send it a word, also answer a message of it, or nothing."""
+from channels.admission import ChatSettings
 
 
 def _token(token: SecretStr) -> SecretStr:
@@ -23,31 +22,20 @@ def _address(url: str) -> str:
     return url.rstrip("/")
 
 
-def _id(value: Any) -> Any:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
 Token = Annotated[SecretStr, AfterValidator(_token)]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s?#]+$"), AfterValidator(_address)]
-AllowedId = Annotated[str, BeforeValidator(_id), Field(pattern=r"^(\*|-?[1-9][0-9]{0,18})$")]
 
 
-class TelegramSettings(BaseModel):
-    """`allow`: ids of people, groups or channels that are let in without being linked, or `*`. `groups`: when it
-    listens where others read, too.
+class TelegramSettings(ChatSettings):
+    """`mode` polling asks Telegram for updates; webhook has it post them to `bot.http.public_url`.
 
     `base_url` and `base_file_url`, to which the token is added, may name a self-hosted Bot API server.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    enabled: bool = False
     token: Token | None = None
     mode: Literal["polling", "webhook"] = "polling"
     base_url: Url = "https://api.telegram.org/bot"
     base_file_url: Url = "https://api.telegram.org/file/bot"
-    allow: tuple[AllowedId, ...] = ()
-    groups: Groups = "mention"
 
     @model_validator(mode="before")
     @classmethod
@@ -58,7 +46,7 @@ class TelegramSettings(BaseModel):
         return values
 
     @model_validator(mode="after")
-    def _complete(self) -> TelegramSettings:
+    def _complete(self) -> Self:
         if self.enabled and self.token is None:
             raise ValueError("a token is needed: ask @BotFather for one and write token: ${TELEGRAM_BOT_TOKEN}")
         return self

@@ -238,4 +238,3 @@ def _mark(entity: MessageEntity) -> Mark:
         user_id=entity.user.id if entity.user else None,
         language=entity.language,
     )
-
