@@ -12,7 +12,7 @@ import structlog
 from agent import buttons
 from agent.approvals import NOT_FOUND
 from agent.domain import Address
-from agent.errors import BadInput, SignoffError
+from agent.errors import BadInput, NotFound, SignoffError
 from agent.ports.channels import ChannelMessage, ChannelPress, Chat, Form, Receipt
 from agent.ports.clock import Clock
 from channels.telegram import forms, requests, updates
@@ -37,8 +37,8 @@ REMEMBERED = 1_000
 """Requests of which it is known what they said, so that an edit of one is told from whatever else changes."""
 FORMS = frozenset({"edit", "changes", "deny"})
 """What asks for something before it does anything."""
-GONE = frozenset({f"refused:{NOT_FOUND}", "refused:invalid"})
-"""What a press on a card came to that was never there, or was before somebody began anew."""
+UNKNOWN = frozenset({f"refused:{NOT_FOUND}", "refused:invalid"})
+"""What a press comes to on a card that is not there, and on one that whoever pressed may not know of."""
 
 
 class Intake:
@@ -161,9 +161,9 @@ class Intake:
             try:
                 form = await self._chat.form(identity, pressed.value)
             except BadInput as error:
-                self._told(pressed, address, Receipt(outcome=f"refused:{error.code}", said=str(error)))
-                return
-            self._asks(pressed, address, form)
+                await self._told(pressed, address, Receipt(outcome=f"refused:{error.code}", said=str(error)))
+            else:
+                self._asks(pressed, address, form)
             return
         press = ChannelPress(
             dedup_key=f"telegram:{self._me.user_id}:press:{pressed.query_id}",
@@ -172,17 +172,31 @@ class Intake:
             value=pressed.value,
             pressed_at=self._clock.now(),
         )
-        self._told(pressed, address, await self._chat.press(press))
+        await self._told(pressed, address, await self._chat.press(press))
 
     def _asks(self, pressed: Pressed, address: Address, form: Form) -> None:
         alone = pressed.chat_id == pressed.user_id
         person = None if alone else updates.Sender(user_id=pressed.user_id, name=pressed.name)
         self._replies.ask(address, forms.question(form, self._me.username, person), pressed.query_id)
 
-    def _told(self, pressed: Pressed, address: Address, receipt: Receipt) -> None:
+    async def _told(self, pressed: Pressed, address: Address, receipt: Receipt) -> None:
         self._replies.answer(pressed.query_id, receipt.said, alert=receipt.outcome.startswith("refused"))
-        if receipt.outcome in GONE and pressed.message_id is not None:
+        if receipt.outcome in UNKNOWN and pressed.message_id is not None and await self._is_gone(pressed):
             self._replies.clear(address, pressed.message_id)
+
+    async def _is_gone(self, pressed: Pressed) -> bool:
+        """Whether there is no such card, for nobody."""
+        try:
+            value = replace(buttons.parse(pressed.value), verb="approve", item=None)
+        except BadInput:
+            return True
+        try:
+            await self._chat.form(self._identity(pressed.user_id), str(value))
+        except NotFound:
+            return True
+        except BadInput:  # there is one, and this verb has no form
+            pass
+        return False
 
     async def _filled(self, pieces: Sequence[Piece], value: str) -> None:
         """An answer to a question of the bot's counts like a press with that form."""

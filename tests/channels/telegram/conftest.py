@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agent.domain import Address, Delivery
-from agent.errors import BadInput, SignoffError
+from agent.errors import BadInput, NotFound
 from agent.ports.channels import ChannelMessage, ChannelPress, Form, Outgoing, Receipt
 from agent.ports.platform import Platform
 from bot.clock import SystemClock
@@ -59,7 +59,7 @@ class Ears:
         return self.receipts.popleft() if self.receipts else Receipt(outcome="decided", said="Noted.")
 
     async def form(self, identity: str, value: str) -> Form:
-        form = self.forms[value]
+        form = self.forms.get(value, NotFound("There is no such card."))
         if isinstance(form, BadInput):
             raise form
         return form
@@ -160,7 +160,3 @@ async def site(tg: FakeTelegram, tmp_path: Path) -> AsyncIterator[Site]:
     yield Site(tg=tg, folder=tmp_path, store=store)
     await store.close()
 
-
-def refused(error: type[SignoffError], text: str = "No.") -> SignoffError:
-    """An error to be raised."""
-    return error(text)
