@@ -50,13 +50,14 @@ def enabled(services: Services) -> Iterator[Make]:
 
 
 def _telegram(services: Services, given: Platform) -> Channel:
-    from channels.telegram.channel import Telegram  # noqa: PLC0415
+    from channels.telegram.channel import Host, Telegram  # noqa: PLC0415
     from channels.telegram.state import BotState  # noqa: PLC0415
 
-    config, settings = services.config, services.config.channels.telegram
-    state = BotState(config.bot.data_dir / "telegram" / settings.bot_id)
+    settings, http = services.config.channels.telegram, services.config.bot.http
+    state = BotState(services.config.bot.data_dir / "telegram" / settings.bot_id)
     chat = platform_chat(services)
     chat = replace(chat, allow={**chat.allow, Telegram.name: state.names(settings.allow)})
     # Where one process runs at a time, the lease of one that died is its successor's at once.
     owner = "embedded" if services.embedded else f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-    return Telegram(settings, state, replace(given, chat=chat), owner=owner, public_url=config.bot.http.public_url)
+    host = Host(owner=owner, max_file_bytes=http.max_upload, public_url=http.public_url)
+    return Telegram(settings, state, replace(given, chat=chat), host)

@@ -171,7 +171,7 @@ class Calls:
         found = await self.ask(lambda: self.bot.raw("getUpdates", arguments, read_timeout=seconds))
         return cast("list[dict[str, Any]]", found)
 
-    async def fetch(self, path: str, most_bytes: int | None) -> bytes | None:
+    async def fetch(self, path: str, most_bytes: int) -> bytes | None:
         """A file below the bot's file URL; None when it is larger than that."""
         return await self.ask(lambda: self._http.fetch(f"{self.bot.base_file_url}/{path}", most_bytes))
 

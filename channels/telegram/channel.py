@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -25,12 +26,18 @@ from channels.telegram.webhook import Webhook
 log = structlog.get_logger()
 
 
-class Telegram:
-    """Implements the port Channel. It can send without having been started.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Host:
+    """The process that a channel runs in. `owner` tells it from others that would receive for the same bot,
+    `max_file_bytes` is how large a file may be that somebody sends, `public_url` is where a webhook reaches it."""
 
-    `owner` tells this process from others that would receive for the same bot; `public_url` is where Telegram reaches
-    this server in webhook mode.
-    """
+    owner: str
+    max_file_bytes: int
+    public_url: str | None = None
+
+
+class Telegram:
+    """Implements the port Channel. It can send without having been started."""
 
     name = "telegram"
     features: frozenset[Feature] = frozenset(
@@ -38,24 +45,16 @@ class Telegram:
     )
 
     def __init__(
-        self,
-        settings: TelegramSettings,
-        state: BotState,
-        platform: Platform,
-        *,
-        owner: str,
-        public_url: str | None = None,
-        pace: Pace | None = None,
+        self, settings: TelegramSettings, state: BotState, platform: Platform, host: Host, pace: Pace | None = None
     ) -> None:
         pace = pace or Pace()
         report = partial(platform.report, self.name)
         clock = platform.clock
         self._settings = settings
-        self._owner = owner
-        self._public_url = public_url
+        self._host = host
         self._clock = clock
         self._calls = Calls(settings, state, pace)
-        self._files = Files(self._calls, self_hosted=settings.self_hosted)
+        self._files = Files(self._calls, host.max_file_bytes)
         self._intake = Intake(settings, state, platform.chat, self._calls, clock, pace)
         self._polling = Polling(self._calls, self._intake, platform.leases, clock, pace, report)
         self._webhook = Webhook(self._calls, self._intake, state, clock, pace, report)
@@ -95,7 +94,7 @@ class Telegram:
         return self._webhook.routes() if self._settings.mode == "webhook" else ()
 
     async def _receive(self) -> None:
-        if self._public_url is not None and self._settings.mode == "webhook":
-            await self._webhook.turn(self._public_url)
+        if self._settings.mode == "webhook":
+            await self._webhook.turn(self._host.public_url or "")
         else:
-            await self._polling.turn(f"telegram:{self._settings.bot_id}", self._owner)
+            await self._polling.turn(f"telegram:{self._settings.bot_id}", self._host.owner)

@@ -12,14 +12,11 @@ from agent.errors import DeliveryRefused, NotFound
 from agent.tool import in_thread
 from channels.telegram.calls import Calls, Refused
 
-DOWNLOAD_BYTES = 20_000_000
-"""The most that a bot may download (core.telegram.org/bots/api#getfile), unless a self-hosted server gives more."""
-SELF_HOSTED_BYTES = 2_000_000_000
-"""The most that there is (core.telegram.org/bots/api#using-a-local-bot-api-server)."""
 TOO_BIG = (
     "it is larger than the 20 MB that Telegram lets a bot download. Send a smaller file or a part of it, put it into "
-    "the workspace another way, or have your admin set up a self-hosted Bot API server (channels.telegram.base_url)."
+    "the workspace another way, or have an admin set up a Bot API server of your own (channels.telegram.base_url)."
 )
+"""core.telegram.org/bots/api#getfile, core.telegram.org/bots/api#using-a-local-bot-api-server"""
 
 _ENDINGS = {
     "audio": ".mp3", "animation": ".mp4", "photo": ".jpg", "video": ".mp4", "video-note": ".mp4", "voice": ".ogg",
@@ -44,11 +41,11 @@ def awaited(message: Message) -> tuple[AwaitedFile, ...]:
 
 
 class Files:
-    """Fetches what people sent."""
+    """Fetches what people sent, up to `most_bytes` each."""
 
-    def __init__(self, calls: Calls, *, self_hosted: bool) -> None:
+    def __init__(self, calls: Calls, most_bytes: int) -> None:
         self._calls = calls
-        self._most = SELF_HOSTED_BYTES if self_hosted else DOWNLOAD_BYTES
+        self._most_bytes = most_bytes
 
     async def download(self, reference: str) -> bytes:
         """The bytes of a file id; NotFound, DeliveryRefused, ChannelUnavailable."""
@@ -60,13 +57,14 @@ class Files:
                 raise NotFound(f"There is no file {reference}; send it again.") from None
             raise DeliveryRefused(TOO_BIG if refusal.kind == "file_too_big" else str(refusal)) from None
         if content is None:
-            raise DeliveryRefused(TOO_BIG)
+            allowed = f"{self._most_bytes:,} bytes that bot.http.max_upload allows"
+            raise DeliveryRefused(f"it is larger than the {allowed}. Send a smaller file or a part of it.")
         return content
 
     async def _content(self, path: str) -> bytes | None:
         if path.startswith("/"):  # the server runs with --local and says where the file lies
-            return await in_thread(_read, Path(path))
-        return await self._calls.fetch(path, self._most)
+            return await in_thread(_read, Path(path), self._most_bytes)
+        return await self._calls.fetch(path, self._most_bytes)
 
 
 def _awaited(message: Message, kind: str, file: Sent) -> AwaitedFile:
@@ -76,9 +74,9 @@ def _awaited(message: Message, kind: str, file: Sent) -> AwaitedFile:
     return AwaitedFile(channel="telegram", reference=file.file_id, name=name, size_bytes=file.file_size)
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, most_bytes: int) -> bytes | None:
     try:
-        return path.read_bytes()
+        return path.read_bytes() if path.stat().st_size <= most_bytes else None
     except OSError as error:
         raise DeliveryRefused(
             f"the Bot API server keeps it at {path}, which cannot be read here ({error.strerror}); "

@@ -80,7 +80,7 @@ class Http(BaseRequest):
         except (ValueError, TypeError, KeyError):
             raise Unanswered("What came back is no answer of a Bot API server", sent=True) from None
 
-    async def fetch(self, url: str, most_bytes: int | None) -> bytes | None:
+    async def fetch(self, url: str, most_bytes: int) -> bytes | None:
         """A file; None when it is larger than that."""
         async with self._called("GET", url, self._pace.upload) as answer:
             if answer.status != 200:
@@ -88,7 +88,7 @@ class Http(BaseRequest):
             content = bytearray()
             async for chunk in answer.content.iter_chunked(2**16):
                 content += chunk
-                if most_bytes is not None and len(content) > most_bytes:
+                if len(content) > most_bytes:
                     return None
             return bytes(content)
 

@@ -61,12 +61,6 @@ class TelegramSettings(ChatSettings):
         """Whose token it is."""
         return self.secret.partition(":")[0]
 
-    @property
-    def self_hosted(self) -> bool:
-        """Whether a Bot API server of one's own is used, which has other limits
-        (core.telegram.org/bots/api#using-a-local-bot-api-server)."""
-        return not self.base_url.startswith("https://api.telegram.org/")
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pace:

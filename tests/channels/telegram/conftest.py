@@ -17,7 +17,7 @@ from agent.errors import BadInput, NotFound
 from agent.ports.channels import ChannelMessage, ChannelPress, Form, Outgoing, Receipt
 from agent.ports.platform import Platform
 from bot.clock import SystemClock
-from channels.telegram.channel import Telegram
+from channels.telegram.channel import Host, Telegram
 from channels.telegram.settings import Pace, TelegramSettings
 from channels.telegram.state import BotState
 from storage.blobs import FileBlobs
@@ -28,6 +28,7 @@ from tests.servers.telegram.world import Chat, Key, Message
 QUICK = Pace(
     poll=2, answer=1.0, connect=1.0, quiet=0.15, lease=2.0, pause=0.02, longest_pause=0.1, conflict=0.3, refused=0.3
 )
+MAX_BYTES = 100_000
 
 
 @dataclass
@@ -107,8 +108,9 @@ class Site:
             report=self._report,
         )
         state = BotState(self.folder / "telegram")
+        host = Host(owner=owner, max_file_bytes=MAX_BYTES, public_url=public_url)
         settings = self.settings(**changes)
-        return Telegram(settings, state, platform, owner=owner, public_url=public_url, pace=self.pace)
+        return Telegram(settings, state, platform, host, self.pace)
 
     @asynccontextmanager
     async def running(self, **changes: Any) -> AsyncIterator[Telegram]:
@@ -159,4 +161,3 @@ async def site(tg: FakeTelegram, tmp_path: Path) -> AsyncIterator[Site]:
     store = await open_store(tmp_path / "rows.sqlite3", clock=SystemClock())
     yield Site(tg=tg, folder=tmp_path, store=store)
     await store.close()
-

@@ -32,9 +32,7 @@ def private(site: Site) -> Chat:
 
 
 async def send(calls: Calls, chat: Chat, text: str = "Hello", *, repeatable: bool = False) -> None:
-    await calls.to_chat(
-        str(chat.chat_id), lambda chat_id: calls.bot.send_message(chat_id, text), repeatable=repeatable
-    )
+    await calls.to_chat(str(chat.chat_id), lambda chat_id: calls.bot.send_message(chat_id, text), repeatable=repeatable)
 
 
 @pytest.mark.parametrize(
@@ -191,6 +189,7 @@ async def test_a_newer_method_gives_its_json(site: Site, calls: Calls) -> None:
 @pytest.mark.parametrize("body", [b"<html>Bad gateway</html>", b"{}", b"[]", b'{"ok":true}', b"\xff"])
 async def test_an_answer_that_is_none_is_no_crash(body: bytes) -> None:
     """A proxy in between may say anything."""
+
     async def answer(_: web.Request) -> web.Response:
         return web.Response(body=body)
 
