@@ -12,7 +12,7 @@ from telegram import Bot, User
 from telegram.error import TelegramError
 
 from agent.errors import ChannelError, ChannelUnavailable, DeliveryRefused, DeliveryUnsure
-from channels.telegram.request import Answered, Http, Unanswered
+from channels.telegram.connection import Answered, Http, Unanswered
 from channels.telegram.settings import Pace, TelegramSettings
 from channels.telegram.state import BotState
 

@@ -13,7 +13,7 @@ from telegram.error import TelegramError
 
 from agent.errors import ChannelUnavailable, DeliveryRefused, DeliveryUnsure, NotFound
 from channels.telegram.calls import Calls, Conflicting, Kind, Refused, TokenRefused, meant
-from channels.telegram.request import Answered, Http, Unanswered
+from channels.telegram.connection import Answered, Http, Unanswered
 from channels.telegram.state import BotState
 from tests.channels.telegram.conftest import QUICK, Site
 from tests.servers.telegram.server import Fault
