@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from agent import policy_texts as texts
 from agent.addresses import parse
-from agent.domain import Address, ApproverRule, Member, Role
+from agent.domain import OPERATOR, Address, ApproverRule, Member, Role
 from agent.people import People, direct_address
 from agent.policy import fits
 from agent.ports.store import TaskState
@@ -114,7 +114,7 @@ def spots(entry: str, people: Mapping[str, Member], able: Collection[str], chann
             yield Spot(texts.nobody_able(entry), reached=False)
         for name in asked:
             own = direct(people[name], channels)
-            reached = bool(own) or CONSOLE in channels
+            reached = bool(own) or CONSOLE in channels or name == OPERATOR.name  # who has the terminal
             yield Spot(name if reached else texts.on_no_channel(name), reached, own)
 
 

@@ -14,13 +14,14 @@ from agent.commands import parse
 from agent.domain import Address, Approval, Edit, IncomingMessage, Member, Received
 from agent.edits import editable
 from agent.errors import BadInput, Forbidden
+from agent.inbox import notice
 from agent.pairing import Pairing
 from agent.people import People
 from agent.ports.channels import ChannelMessage, ChannelPress, Form, Receipt
 from agent.ports.clock import Clock
 from agent.ports.desk import Desk
 from agent.ports.store import Store
-from agent.reception import Reception, declined, notice
+from agent.reception import Reception, declined
 
 log = structlog.get_logger()
 

@@ -49,13 +49,6 @@ HOW_TO_ASK_FOR_CHANGES = (
 DIRECT_ONLY = "I do not know you yet. Write me a direct message, and I tell you how to be let in."
 NOT_KNOWN = "I do not know you, so this did nothing. Write me a direct message, and I tell you how to be let in."
 
-_BEHIND: dict[TaskStatus, str] = {
-    "running": "Noted. I still work on an earlier request here and come to this one next; /stop stops that one.",
-    "waiting_approval": (
-        "Noted. An earlier request here waits for an approval, and this one waits behind it; /status shows it."
-    ),
-}
-
 _STATUS = {
     "queued": "waits for its turn",
     "running": "is being worked on",
@@ -186,8 +179,13 @@ def asked_again(task_id: int) -> str:
 
 
 def queued(behind: TaskStatus) -> str:
-    """To whoever asks for something while something else is unfinished."""
-    return _BEHIND.get(behind, "Noted. It waits behind an earlier request here; /status shows what goes on.")
+    """To whoever asks in a chat for something while something else is unfinished there."""
+    return f"Noted. {waits(behind)} /status shows what goes on, /stop stops that one."
+
+
+def waits(behind: TaskStatus) -> str:
+    """Why a request is not begun at once."""
+    return f"It waits behind an earlier request here, which {_STATUS[behind]}."
 
 
 def _named(one: Pairing) -> str:

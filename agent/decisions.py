@@ -80,6 +80,7 @@ def entered(card: Approval, calls: Sequence[Call], **data: object) -> Entry:
     """The journal row of what a person did with some items of a card."""
     about = {
         "approval_id": card.approval_id,
+        "items": [call.item for call in calls],
         "call_ids": [call.call_id for call in calls],
         "sha256": [call.sha256 for call in calls],
     }

@@ -90,8 +90,8 @@ class IncomingMessage:
 
     `dedup_key` is the sender's identity of the event: a second message with the same key makes no second task.
     `fingerprint` (SHA-256 of the raw body) tells a repeat from a reuse of the key for something else.
-    `awaited_files` are fetched by the task's run, so that the event can be acknowledged at once; `message_id` is the
-    platform's id of the message.
+    `awaited_files` are fetched by the task's run, so that the event can be acknowledged at once; `message_id` is what
+    the channel needs to find the message and its writer again, in a form of its own.
     `reply_to` empty means: answer where it came from.
     """
 
@@ -118,7 +118,8 @@ class Received:
     """One authentic event of any kind: a second one with the same `dedup_key` does nothing. Kept for 30 days, and
     as long as its task.
 
-    `outcome` is a word: `task`, `changes`, `decided`, `edited`, `command`, `stranger`, `refused:<code of the error>`.
+    `outcome` is a word: `task`, `changes`, `decided`, `edited`, `command`, `stop`, `stranger`, `refused:<code of the
+    error>`; of `stop`, `task_id` is the task to be stopped.
     `who` is a member's name or, of a stranger, the identity. `said` is what its sender was told at once.
     """
 
@@ -224,7 +225,8 @@ class Entry:
                "usage": {"input_tokens", "output_tokens", "cached_tokens", "cost_usd": text or null}}
     tool       {"call_id", "name", "text", "status": call status, "net": bool}   `net`: the step had a net result
     status     {"status", "error_code"?, "text"?}
-    decision   {"approval_id", "call_ids": [id], "sha256": [of each], "verdict": verdict or outcome, "by", "reason"};
+    decision   {"approval_id", "items": [number], "call_ids": [id], "sha256": [of each], "verdict": verdict or outcome,
+               "by", "reason"};
                one of several that are needed has "vote": how many there are now;
                an edit: "verdict": "edited", "before", "after" (arguments);
                a press that changed nothing: "verdict": "refused", "tried", "code", "reason" (what the person was told)

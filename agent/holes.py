@@ -9,7 +9,7 @@ from typing import get_args
 from agent import policy_texts as texts
 from agent.asking import spots
 from agent.domain import OPERATOR, UNATTENDED, Member, Origin, Role
-from agent.policy import POWERS, Allow, Ask, PolicySettings, Rule, electors, is_read
+from agent.policy import POWERS, Allow, Ask, PolicySettings, Rule, electors, is_read, said
 from agent.rules import Rules
 
 ALWAYS = frozenset({"cli", "cron"})
@@ -48,7 +48,7 @@ class Survey:
     to: Mapping[str, Sequence[str]]
     channels: Collection[str]
     open_channels: Collection[str]
-    closed_channels: Collection[str] = ()
+    closed_channels: Collection[str]
 
     def holes(self) -> list[Hole]:
         """Everything that was found, what blocks first."""
@@ -93,6 +93,7 @@ class Survey:
         found = {
             power: self._problem(power, self.rules.over(power, workspace, origin, tightening), requester)
             for power in POWERS
+            if own is None or said(own.policy, power) is not None
         }
         return {power: hole for power, hole in found.items() if hole is not None}
 
@@ -129,7 +130,7 @@ class Survey:
                 yield Hole(texts.no_channel(own.place, own.channel))
                 continue
             for power in own.policy.root:
-                without = PolicySettings({other: said for other, said in own.policy.root.items() if other != power})
+                without = PolicySettings({other: rule for other, rule in own.policy.root.items() if other != power})
                 if not any(self._differ(origin, own.policy, without) for origin in own.origins):
                     yield Hole(texts.no_effect(f"{own.place}.{power}"))
 

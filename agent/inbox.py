@@ -6,13 +6,13 @@ import hashlib
 import unicodedata
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import PurePosixPath
 
 from agent import texts
 from agent.command_texts import queued
-from agent.domain import IncomingFile, IncomingMessage, TaskStatus
+from agent.domain import COLLECTED, Address, IncomingFile, IncomingMessage, TaskStatus
 from agent.errors import BadInput, Draining, TargetChanged, ToolError
 from agent.ports.files import WorkspaceFiles, Workspaces
 from agent.ports.store import Accepted, NewDelivery, Store
@@ -21,7 +21,7 @@ from agent.tool import clean, in_thread
 TEXT_LIMIT = 40_000
 """Characters of one request; more belongs into a file. (Slack truncates messages over 40,000.)"""
 NOTICE_LIFE = timedelta(hours=1)
-"""How long it is tried to say that a request waits."""
+"""How long it is tried to say something at once; later nobody remembers what it answers."""
 NAME_BYTES = 200
 """Of a file's name; file systems take 255, and a number may be added."""
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -69,20 +69,20 @@ class TaskInbox:
             raise BadInput(f"The files could not be kept: {error}", field="files") from None
 
 
+def notice(to: Address, key: str, text: str, now: datetime) -> NewDelivery:
+    """What is said at once in a conversation, under a key of its own."""
+    collected = to.channel in COLLECTED
+    return NewDelivery(
+        kind="notice", to=to, text=text, dedup_key=key, expires_at=now + NOTICE_LIFE, collected=collected
+    )
+
+
 def _waits(message: IncomingMessage, task_id: int, behind: TaskStatus) -> tuple[NewDelivery, ...]:
     """In a chat nobody sees that a request waits for another one; elsewhere its status says so."""
     if message.origin != "message":
         return ()
-    return tuple(
-        NewDelivery(
-            kind="notice",
-            to=to,
-            text=queued(behind),
-            dedup_key=f"queued:{task_id}:{number}",
-            expires_at=message.received_at + NOTICE_LIFE,
-        )
-        for number, to in enumerate(message.reply_to)
-    )
+    text, now = queued(behind), message.received_at
+    return tuple(notice(to, f"queued:{task_id}:{number}", text, now) for number, to in enumerate(message.reply_to))
 
 
 def keep(files: WorkspaceFiles, file: IncomingFile) -> str:

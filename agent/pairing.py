@@ -84,8 +84,19 @@ class Pairing:
         Forbidden for all but admins, NotFound for a wrong code, Conflict after too many of them or for a name that is
         taken, BadInput for a name that is none.
         """
+        _require_admin(by)
         if (known := await self._admitted(code, by, name)) is not None:
             return known
+        try:
+            return await self._let_in(code, by, name, roles, way, client)
+        except BadInput:
+            if (known := await self._admitted(code, by, name)) is not None:
+                return known
+            raise
+
+    async def _let_in(
+        self, code: str, by: Member, name: str | None, roles: Sequence[Role], way: str, client: str
+    ) -> Member:
         asked = await self._asked(code, by, way, client)
         new = await self._newcomer(asked, name, roles, by)
         now, member = self.clock.now(), new.name if new else str(name)
@@ -112,8 +123,7 @@ class Pairing:
             raise NotFound(f"{identity} does not ask to be let in.")
 
     async def _admitted(self, code: str, by: Member, name: str | None) -> Member | None:
-        """Whom this admin let in by this code just now: what they wrote arrives once more after a crash."""
-        _require_admin(by)
+        """Whom this admin let in by this code just now: what they wrote can arrive twice, after a crash or at once."""
         for last in await self.access.audits(limit=1, who=by.name, what="pairing_admitted"):
             if last.detail["code"] == _plain(code) and name in {None, last.subject}:
                 return await self.people.member(last.subject)

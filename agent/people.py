@@ -115,10 +115,6 @@ class People:
             raise Conflict(f"There is somebody named {name} in config.yaml; take another name.", code="person_exists")
         return name
 
-    def policy(self, name: str) -> PolicySettings:
-        """What the configuration tightens for a person; empty for everybody else."""
-        return self._settings[name].policy if name in self._settings else PolicySettings()
-
     async def member(self, name: str) -> Member:
         """One person, by the exact name; NotFound."""
         if name == OPERATOR.name:

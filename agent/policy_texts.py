@@ -13,7 +13,7 @@ from agent.policy import Allow, Ask, Rule
 
 def rule(said: Rule, able: Sequence[str]) -> str:
     """What becomes of a use of a power; `able` are those who may decide."""
-    names = f": {', '.join(able) or 'nobody there is'}" if isinstance(said, Ask) else ""
+    names = f": {', '.join(able) or 'no such person'}" if isinstance(said, Ask) else ""
     return verdict(said) + names
 
 

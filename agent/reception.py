@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 
 import structlog
 
 from agent.approvals import NOT_FOUND, Approvals
 from agent.commands import Command, Judgement, run
 from agent.decisions import decision, entered, received
-from agent.domain import COLLECTED, Address, Approval, ButtonPress, Edit, IncomingMessage, Member, Received
+from agent.domain import Address, Approval, ButtonPress, Edit, IncomingMessage, Member, Received
 from agent.errors import BadInput, Conflict, NotFound, ToolError
-from agent.inbox import TaskInbox
+from agent.inbox import TaskInbox, notice
 from agent.people import People
 from agent.ports.access import Access, NewAudit
 from agent.ports.desk import Desk
 from agent.ports.store import Accepted, NewDelivery, Step, Store, TaskState
 
 log = structlog.get_logger()
-
-ANSWER_LIFE = timedelta(hours=1)
-"""How long an answer to a chat word is tried; later nobody remembers the question."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,7 +81,7 @@ class Reception:
     async def _stop(self, row: Received) -> None:
         """What /stop is about is written down first, so that a repeat stops that task and not the one behind it."""
         if row.outcome == "stop" and row.task_id is not None:
-            with suppress(Conflict):  # it has ended
+            with suppress(Conflict, NotFound):  # it has ended, or is gone
                 await self.approvals.cancel(row.task_id)
 
     async def _answered(self, command: Command, desk: Desk, event: Received) -> Received:
@@ -136,11 +132,10 @@ def declined(event: Received, error: BadInput | ToolError) -> Received:
     return replace(event, outcome=f"refused:{code}", said=str(error))
 
 
-def notice(to: Address, key: str, text: str, now: datetime) -> NewDelivery:
-    """What is said at once in a conversation, under a key of its own."""
-    expires_at = now + ANSWER_LIFE
-    collected = to.channel in COLLECTED
-    return NewDelivery(kind="notice", to=to, text=text, dedup_key=key, expires_at=expires_at, collected=collected)
+def _answers(row: Received, to: Address | None) -> tuple[NewDelivery, ...]:
+    if to is None or not row.said:
+        return ()
+    return (notice(to, f"said:{row.dedup_key}", row.said, row.received_at),)
 
 
 def _audited(card: Approval, message: IncomingMessage, member: Member) -> NewAudit:
@@ -152,12 +147,6 @@ def _audited(card: Approval, message: IncomingMessage, member: Member) -> NewAud
         detail={"verdict": "changes", "items": []},
         way="chat" if message.origin == "message" else message.origin,
     )
-
-
-def _answers(row: Received, to: Address | None) -> tuple[NewDelivery, ...]:
-    if to is None or not row.said:
-        return ()
-    return (notice(to, f"said:{row.dedup_key}", row.said, row.received_at),)
 
 
 def _typed(judgement: Judgement, presser: Member, event: Received) -> ButtonPress:

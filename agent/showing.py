@@ -79,7 +79,7 @@ class Showing:
         """Tell the newest state; how long to wait before the next, None after a mistake of the channel."""
         state = run.state
         shown = Shown(task=state.task, steps=steps(state.entries, state.task.status), text=text)
-        call = asyncio.ensure_future(self.channels[to.channel].progress(to, shown))
+        call = asyncio.create_task(self.channels[to.channel].progress(to, shown), name=f"progress {to.channel}")
         key = state.task.task_id, to
         self._under_way[key] = call
         call.add_done_callback(partial(self._ended, key))

@@ -27,6 +27,7 @@ def platform(services: Services, report: Callable[[str, str | None], None]) -> P
         blobs=services.blobs,
         clock=services.clock,
         report=report,
+        public_url=services.config.bot.http.public_url,
     )
 
 

@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+)
 
 from agent.asking import CONSOLE, ApprovalsSettings
 from agent.budget import BudgetSettings
@@ -205,6 +214,8 @@ class Config(Settings):
     def secrets(self) -> list[str]:
         """Every value that must not show up in a log."""
         keys = [model.api_key.get_secret_value() for model in self.agent.models.values() if model.api_key]
+        values = [value for _, channel in self.channels for _, value in channel]
+        keys += [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
         password = urlsplit(self.storage.url or "").password
         tokens = [self.channels.telegram.secret]
         return [*keys, *filter(None, [*tokens, password])]

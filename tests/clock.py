@@ -1,4 +1,4 @@
-"""A clock that stands still until a test turns it."""
+"""Clocks for tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 class FakeClock:
-    """Implements the Clock port; a sleeper wakes when `advance` passes its time."""
+    """A clock that stands still until a test turns it; a sleeper wakes when `advance` passes its time."""
 
     def __init__(self, now: datetime = START) -> None:
         self._now = now
@@ -33,3 +33,17 @@ class FakeClock:
         self._sleepers = [(at, sleeper) for at, sleeper in self._sleepers if at > self._now and not sleeper.done()]
         for sleeper in due:
             sleeper.set_result(None)
+
+
+class QuickClock:
+    """A clock whose pauses end at once and are written down."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        await asyncio.sleep(0)

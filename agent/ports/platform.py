@@ -16,7 +16,7 @@ class Platform:
     """Given to a channel when it is made.
 
     `report(name, problem)` says that the channel does not work and why, and with None that it does (again); people
-    read it in `/readyz` and in the log.
+    read it in `/readyz` and in the log. `public_url` is where others reach our server (`bot.http.public_url`).
     """
 
     chat: Chat
@@ -25,3 +25,4 @@ class Platform:
     blobs: Blobs
     clock: Clock
     report: Callable[[str, str | None], None]
+    public_url: str | None

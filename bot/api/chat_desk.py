@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from agent.domain import Address, Approval, ButtonPress, Edit, Member, Session
-from agent.errors import NotFound
+from agent.errors import Conflict, NotFound
 from agent.ports.listings import ListedSession, SessionSelection
 from bot.api.approvals import decided
 from bot.api.desk import MemberDesk
@@ -60,7 +60,13 @@ class ChatDesk(MemberDesk):
             return before.session.session_id
         if before is not None:
             await store.change_session(before.session.session_id, archived=True)
-        return await store.new_session(self.address, wanted, "")
+        try:
+            return await store.new_session(self.address, wanted, "")
+        except Conflict:  # the same word, arriving twice at once, was faster
+            there = await session_at(self._services, self.address)
+            if there is None:
+                raise
+            return there.session.session_id
 
     async def decide(self, press: ButtonPress) -> Approval:
         return await decided(self._services, await self._decides(press.approval_id, press.token), press)

@@ -120,7 +120,8 @@ async def create_task(
     services: Services, viewer: Viewer, new: NewTask, files: Sequence[IncomingFile] = (), *, key: str | None = None
 ) -> TaskView:
     """Take what a viewer says and show the task it belongs to; errors as of `say`."""
-    return await show_task(services, viewer, (await say(services, viewer, new, files, key=key)).task_id)
+    accepted = await say(services, viewer, new, files, key=key)
+    return await _shown(services, await services.store.load(accepted.task_id))
 
 
 async def say(
@@ -195,7 +196,7 @@ async def ask_again(services: Services, viewer: Viewer, approval_id: int) -> Tas
     viewer.require("tasks:write")
     await visible_approval(services, viewer, approval_id)
     task_id = await services.approvals.ask_again(approval_id, viewer.member.name)
-    return await show_task(services, viewer, task_id)
+    return await _shown(services, await services.store.load(task_id))
 
 
 async def journal(services: Services, viewer: Viewer, task_id: int, after_seq: int = 0) -> list[EntryView]:

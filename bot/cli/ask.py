@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 import typer
 
 from agent import cards
+from agent.command_texts import waits
 from agent.decisions import number_of
 from agent.domain import (
     OPERATOR,
@@ -26,7 +27,7 @@ from agent.domain import (
     Verdict,
 )
 from agent.errors import BadInput
-from agent.ports.store import TaskState
+from agent.ports.store import Accepted, TaskState
 from agent.previews import visible
 from bot.api import approvals as api
 from bot.api.approvals import Decision
@@ -61,7 +62,11 @@ def ask(
 
     async def work() -> int:
         async with connected(settings) as services, working(services, _say_taken_over):
-            return await _follow(services, await _accepted(services, prompt, files, session), approve)
+            accepted = await _accepted(services, prompt, files, session)
+            print(f"task {accepted.task_id}", flush=True)
+            if accepted.behind is not None:
+                print(waits(accepted.behind), flush=True)
+            return await _follow(services, accepted.task_id, approve)
 
     return asyncio.run(work())
 
@@ -70,7 +75,7 @@ def _say_taken_over() -> None:
     print("The server has stopped; this command runs the task itself.", flush=True)
 
 
-async def _accepted(services: Services, prompt: str, files: Sequence[IncomingFile], session: str | None) -> int:
+async def _accepted(services: Services, prompt: str, files: Sequence[IncomingFile], session: str | None) -> Accepted:
     run = secrets.token_hex(8)
     address = Address(channel="cli", conversation=session or f"ask-{run}")
     message = IncomingMessage(
@@ -83,12 +88,11 @@ async def _accepted(services: Services, prompt: str, files: Sequence[IncomingFil
         files=tuple(files),
         reply_to=(address,),
     )
-    return (await services.reception.say(message, services.people.operator)).task_id
+    return await services.reception.say(message, services.people.operator)
 
 
 async def _follow(services: Services, task_id: int, approve: Literal["ask", "deny"]) -> int:
     """Show what happens and decide what is asked, until the task ends or nobody is here to decide."""
-    print(f"task {task_id}")
     terminal = Terminal()
     seen = 0
     while True:

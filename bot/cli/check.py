@@ -129,7 +129,7 @@ def _print_policy(shown: PolicyView) -> None:
 
 
 def _says(rule: PowerRule) -> str:
-    names = f": {', '.join(rule.able) or 'nobody there is'}" if rule.verdict == "ask" else ""
+    names = f": {', '.join(rule.able) or 'no such person'}" if rule.verdict == "ask" else ""
     return rule.says + names
 
 

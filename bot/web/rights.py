@@ -38,14 +38,15 @@ def rights(viewer: Viewer, card: ApprovalView) -> Rights:
     )
 
 
-def waits(card: ApprovalView) -> Iterator[str]:
-    """Whom an open card waits for: a sentence, or one for each group of items that differ in that."""
+def waits(card: ApprovalView, but: Sequence[int | None] = ()) -> Iterator[str]:
+    """Whom an open card waits for, leaving out some items: a sentence, or one for each group that differs in that."""
     items: dict[str, list[str]] = {}
     for item in card.items:
-        if item.status in UNDECIDED:
+        if item.status in UNDECIDED and item.item not in but:
             items.setdefault(_who(item, card.requester), []).append(str(item.item))
     for sentence, numbers in items.items():
-        which = f"{'Item' if len(numbers) == 1 else 'Items'} {', '.join(numbers)}: " if len(items) > 1 else ""
+        some = len(items) > 1 or but
+        which = f"{'Item' if len(numbers) == 1 else 'Items'} {', '.join(numbers)}: " if some else ""
         yield which + sentence
 
 

@@ -80,6 +80,7 @@ def test_a_verdict_names_what_it_was_given_for() -> None:
     [entry] = decided(waiting(call(1), call(2)), press(items=(2,), reason="fine")).entries
     assert entry.data == {
         "approval_id": 7,
+        "items": [2],
         "call_ids": ["c2"],
         "sha256": ["hash2"],
         "verdict": "approved",

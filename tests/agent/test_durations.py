@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.durations import seconds
+from agent.durations import seconds, written
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,9 @@ def test_anything_else_is_refused(text: Any) -> None:
     """With the text and the way to write it; nothing is guessed, and nothing leaves the calendar."""
     with pytest.raises(ValueError, match=r"write a whole number|at most ten years"):
         seconds(text)
+
+
+@pytest.mark.parametrize("text", ["1s", "90s", "15m", "90m", "1h", "24h", "36h", "2d", "30d"])
+def test_it_is_written_as_it_was_read(text: str) -> None:
+    """In the largest unit that leaves no rest; a day is 24 hours."""
+    assert written(seconds(text)) == text

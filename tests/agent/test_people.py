@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from agent.domain import OPERATOR, Address
 from agent.errors import BadInput, Conflict, NotFound
 from agent.people import PersonSettings, direct_address, is_identity
-from agent.policy import PolicySettings
 from agent.ports.access import NewAudit
 from tests.agent.rows_of_people import Rows, described, opened
 from tests.clock import START
@@ -57,14 +56,6 @@ async def test_a_cap_of_ones_own(rows: Rows) -> None:
     await rows.add("Cem")
     caps = [await people.budget_day_usd(name) for name in ("Ann", "Cem", "operator", "webhook:x")]
     assert caps == [Decimal(20), None, None, None]
-
-
-async def test_what_is_tightened_for_a_person(rows: Rows) -> None:
-    """Stands in the configuration; nobody else has any."""
-    strict = PolicySettings.model_validate({"execute": "deny"})
-    people = rows.people(PersonSettings(name="Ann", policy=strict))
-    assert people.policy("Ann") == strict
-    assert people.policy("Bob") == people.policy("operator") == PolicySettings()
 
 
 async def test_an_unknown_person_is_not_found(rows: Rows) -> None:

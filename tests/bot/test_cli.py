@@ -51,7 +51,7 @@ def test_a_session_goes_on(home: Home) -> None:
 def test_an_approval_is_asked_at_the_prompt(home: Home) -> None:
     """Yes writes everything; the files are listed with their paths."""
     ran = home.signoff("ask", "write", typed="y\n")
-    assert "Approval 1: 2 changes to sign off" in ran.out
+    assert "Approval 1 (task 1): please decide" in ran.out
     assert f"file: {home.folder}/office/a.md" in ran.out
     assert (home.folder / "office/b.md").read_text() == "B\n"
 
@@ -230,8 +230,7 @@ def test_check_says_what_works(home: Home) -> None:
     assert {row["name"] for row in rows} >= {"configuration", "database", "model script", "workspace office"}
     assert all(row["ok"] for row in rows)
     home.configure(agent={"policy": {"file:write": {"ask": []}}})
-    ran = home.signoff("check", code=1)
-    assert "policy file:write" in ran.out
+    assert "1 hole; `signoff check --policy` tells" in home.signoff("check", code=1).out
 
 
 def test_the_configuration_may_be_named_by_the_environment(home: Home) -> None:

@@ -56,6 +56,11 @@ def test_an_empty_file_has_the_defaults_of_the_shipped_one(tmp_path: Path) -> No
         ("people: [{name: Ann, roles: [boss]}]", "people.0.roles.0: "),
         ("people: [{name: Ann, timezone: Mars}]", "people.0.timezone: 'Mars' is no IANA time zone"),
         ("people: [{name: Ann, budget_day_usd: 0}]", "people.0.budget_day_usd: "),
+        ("people: [{name: Ann, slack: ann}]", "people.0.slack: 'ann' is no id: a member's begins with U or W"),
+        ("people: [{name: Ann, telegram: '@ann'}]", "people.0.telegram: '@ann' is no id: a user's is a number"),
+        ("people: [{name: Ann, slack: U1}, {name: Ben, slack: U1}]", "people.1.slack: U1 is Ann already"),
+        ("people: [{name: A, telegram: 7}, {name: B, telegram: '7'}]", "people.1.telegram: 7 is A already"),
+        ("channels: {lines: {token: '${NOWHERE}'}}", "channels.lines: there is no such key"),
         ("channels: {slack: {enabled: false}}", "channels.slack: there is no such key"),
         ("agent: {model: gpt}", "agent.model: there is no model 'gpt' under agent.models (there are: demo)."),
         ("agent: {models: {a: {model: scripted/demo}}}", "agent.model: there is no model 'demo'"),
@@ -65,6 +70,41 @@ def test_an_empty_file_has_the_defaults_of_the_shipped_one(tmp_path: Path) -> No
         ("agent: {policy: {file:write: {ask: [boss]}}}", "agent.policy.file:write: there is no role or person 'boss'"),
         ("agent: {policy: {file:write: {aks: [approver]}}}", "agent.policy.file:write.aks: there is no such key"),
         ("agent: {policy: {file:write: {ask: [approver], expires: 1y}}}", "agent.policy.file:write.expires: '1y'"),
+        (
+            "agent: {policy: {file:write: {ask: [approver], by: 0}}}",
+            "agent.policy.file:write.by: write `other`, how many",
+        ),
+        (
+            "agent: {stricter: {demo: {execute: deny}}}",
+            "agent.stricter.demo: write a pattern over channel:conversation",
+        ),
+        ("agent: {stricter: {'slack:*': {exec: deny}}}", "agent.stricter.slack:*.exec: there is no such power"),
+        (
+            "agent: {stricter: {'a:*': {execute: {ask: [boss]}}}}",
+            "agent.stricter.a:*.execute: there is no role or person",
+        ),
+        (
+            "people: [{name: Ann, policy: {execute: {ask: [Bob]}}}]",
+            "people.0.policy.execute: there is no role or person",
+        ),
+        (
+            "workspaces: {w: {path: ., policy: {file:wirte: deny}}}",
+            "workspaces.w.policy.file:wirte: there is no such power",
+        ),
+        (
+            "workspaces: {w: {path: ., policy: {execute: {ask: [Bob]}}}}",
+            "workspaces.w.policy.execute: there is no role or",
+        ),
+        (
+            "workspaces: {w: {path: ., approvals: {to: [Bob]}}}",
+            "workspaces.w.approvals.to.0: there is no role or person",
+        ),
+        ("workspaces: {w: {path: ., approvals: {to: []}}}", "workspaces.w.approvals.to: Tuple should have at least 1"),
+        ("workspaces: {w: {path: ., approvals: {too: []}}}", "workspaces.w.approvals.too: there is no such key"),
+        (
+            "workspaces: {w: {path: ., approvals: {to: ['cli:x']}}}",
+            "workspaces.w.approvals.to.0: 'cli:x' is no conversation",
+        ),
         ("bot: {http: {port: 99999}}", "bot.http.port: Input should be less than or equal to 65535"),
         ("bot: {http: {max_body: 1 MB}}", "bot.http.max_body: "),
         ("bot: {timezone: Mars/Olympus}", "bot.timezone: 'Mars/Olympus' is no IANA time zone"),
@@ -90,6 +130,25 @@ def test_a_policy_may_name_a_person(tmp_path: Path) -> None:
     """Whoever is listed under `people` can be asked by name."""
     config = load(tmp_path, "people: [{name: Ann}]\nagent: {policy: {file:write: {ask: [Ann]}}}")
     assert [person.name for person in config.people] == ["Ann"]
+
+
+def test_rules_may_stand_in_four_places(tmp_path: Path) -> None:
+    """Of the agent, a workspace, a conversation and a person; and where the cards of a workspace are shown."""
+    config = load(
+        tmp_path,
+        """
+people: [{name: Ann, policy: {execute: deny}}]
+agent:
+  policy: {file:write: {ask: [approver], by: [other, 2], always_ask: true}}
+  stricter: {"webhook:demo": {"*": deny}}
+workspaces:
+  w: {path: ., policy: {memory:write: {ask: [Ann]}}, approvals: {to: [Ann, admin, console, "slack:C0123"]}}
+""",
+    )
+    rules = config.rules()
+    assert [[*own.root] for own in (rules.agent, rules.workspaces["w"])] == [["file:write"], ["memory:write"]]
+    assert [[*own.root] for own in (rules.stricter["webhook:demo"], rules.people["Ann"])] == [["*"], ["execute"]]
+    assert config.asked_at() == {"w": ("Ann", "admin", "console", "slack:C0123")}
 
 
 def test_several_problems_are_counted(tmp_path: Path) -> None:

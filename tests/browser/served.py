@@ -10,9 +10,14 @@ import signal
 import socket
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from bot.api import access
+from bot.config import load_config
+from bot.services import connected
 
 ROOT = Path(__file__).parent.parent.parent
 START_SECONDS = 60
@@ -20,10 +25,13 @@ START_SECONDS = 60
 
 @dataclass(kw_only=True)
 class Served:
-    """A server in a folder with the demo's files; `link` signs the operator in, once."""
+    """A server in a folder with the demo's files; `link` signs the operator in, once. `people` are names with their
+    roles."""
 
     home: Path
     model_url: str | None = None
+    people: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    policy: Mapping[str, Any] = field(default_factory=dict)
     url: str = ""
     link: str = ""
     port: int = 0
@@ -50,6 +58,11 @@ class Served:
             process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
             await process.wait()
 
+    async def way_in(self, name: str) -> str:
+        """A login link of somebody."""
+        async with connected(load_config(self.home / "config.yaml")) as services:
+            return self.url + await access.login_path(services, name)
+
     async def _ready(self, process: Process) -> None:
         assert process.stdout is not None
         async for raw in process.stdout:
@@ -73,7 +86,8 @@ class Served:
                 "timezone": "Europe/Berlin",
                 "http": {"port": self.port},
             },
-            "agent": {"models": models},
+            "agent": {"models": models, "policy": dict(self.policy)},
+            "people": [{"name": name, "roles": list(roles)} for name, roles in self.people.items()],
             "workspaces": {"demo": {"path": str(self.home / "demo"), "channels": ["console:*"]}},
         }
         (self.home / "config.yaml").write_text(json.dumps(settings))

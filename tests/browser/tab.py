@@ -63,6 +63,13 @@ class Tab:
         """The newest card of a status."""
         return self.page.locator(f'[data-card][data-status="{status}"]').last
 
+    async def edit(self, item: Locator, **arguments: str) -> None:
+        """Write other arguments for an item and have them shown."""
+        await item.locator(".edit summary").click()
+        for name, text in arguments.items():
+            await item.locator(f'[name="argument.{name}"]').fill(text)
+        await item.get_by_role("button", name="Save and show").click()
+
     def turn(self, status: str) -> Locator:
         """The newest task of a status."""
         return self.page.locator(f'.turn[data-status="{status}"]').last

@@ -98,7 +98,10 @@ async def test_a_double_press(operator: Tab) -> None:
         await expect(each.card("approved")).to_be_visible()
         await expect(each.turn("done")).to_be_visible()
     await operator.open("/tasks/1")
-    await expect(operator.page.locator(".journal .pill", has_text="decision")).to_have_count(1)
+    decisions = operator.page.locator(".journal li", has=operator.page.locator(".pill", has_text="decision"))
+    await expect(decisions).to_have_count(2)
+    await expect(decisions.filter(has_text="operator approved items 1, 2")).to_have_count(1)
+    await expect(decisions.filter(has_text="operator tried to approve and was refused")).to_have_count(1)
 
 
 async def test_a_denied_item(operator: Tab, tmp_path: Path) -> None:

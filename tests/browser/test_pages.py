@@ -17,7 +17,7 @@ PAGES = (
     "/chat", "/chat/1",
     "/approvals", "/approvals?show=all", "/tasks", "/tasks/1", "/files", "/files/demo?path=invoices",
     "/files/demo/view?path=invoices/2026-q1.csv", "/files/demo/view?path=quotes/2026-office-move.xlsx",
-    "/files/demo/view?path=README.md", "/memory", "/skills", "/usage", "/people", "/chats/archived",
+    "/files/demo/view?path=README.md", "/memory", "/skills", "/usage", "/policy", "/people", "/chats/archived",
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,12 +44,15 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(home: Path, *, allow: Sequence[str] = (), **agent: Any) -> AsyncIterator[Talk]:
-    """Start it in a folder; Ann and Eve decide, Ben and Cid do not. `allow` is the platform's allow list."""
+async def talking(
+    home: Path, *, allow: Sequence[str] = (), office: Mapping[str, Any] | None = None, **agent: Any
+) -> AsyncIterator[Talk]:
+    """Start it in a folder; Ann and Eve decide, Ben and Cid do not. `allow` is the platform's allow list, `office` what
+    else the configuration says of that workspace."""
     model = FakeLLM()
     await model.start()
     try:
-        async with connected(with_lines(home, model.base_url, **agent)) as services:
+        async with connected(with_lines(home, model.base_url, office, **agent)) as services:
             await know(services, KNOWN)
             talks = platform_chat(services, allow)
             lines = Lines(talks)
@@ -64,11 +67,11 @@ async def talking(home: Path, *, allow: Sequence[str] = (), **agent: Any) -> Asy
     assert model.refusals == [], "a strict provider refused a request"
 
 
-def with_lines(home: Path, base_url: str, **agent: Any) -> Config:
+def with_lines(home: Path, base_url: str, office: Mapping[str, Any] | None = None, **agent: Any) -> Config:
     """A configuration in which the platform works in `office`, and Ben alone in `desk`."""
     path = configured(home, base_url, people=PEOPLE, **agent)
     settings = json.loads(path.read_text())
-    settings["workspaces"]["office"]["channels"] = ["lines:*", "console:*"]
+    settings["workspaces"]["office"] |= {"channels": ["lines:*", "console:*"], **(office or {})}
     (home / "desk").mkdir(exist_ok=True)
     settings["workspaces"]["desk"] = {"path": str(home / "desk"), "channels": ["lines:B1", "console:Ben"]}
     path.write_text(json.dumps(settings))

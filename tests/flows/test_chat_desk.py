@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.domain import Address
+from agent.domain import Address, AwaitedFile
 from agent.errors import BadInput, Conflict, Forbidden
 from bot.services import Services
+from tests.clock import FakeClock
 from tests.flows.arrivals import ROOM, prepared, pressed, said
 from tests.flows.talk import platform_chat
 from tests.storage import given
@@ -115,3 +116,33 @@ async def test_who_is_let_in(tmp_path: Path) -> None:
         assert not await strict.admits("lines:X1", ROOM)
         assert await open_to_all.admits("lines:X1", ROOM)
         assert not await open_to_all.admits("other:X1", replace(ROOM, channel="other"))
+
+
+async def test_what_expired_is_asked_again(tmp_path: Path) -> None:
+    """By a press on its card, by whoever may ask there; a second press names the same task."""
+    async with prepared(tmp_path / "home") as services:
+        assert isinstance(services.clock, FakeClock)
+        services.clock.advance(25 * 3600)
+        assert await services.approvals.sweep() == 1
+        chat = platform_chat(services)
+        stranger = await pressed("S1", "token:1:ask", key="0")(chat)
+        assert (stranger.outcome, "do not know you" in stranger.said) == ("refused:stranger", True)
+        answers = [await pressed(who, "token:1:ask", key=who)(chat) for who in ("B1", "A1")]
+        assert [(one.outcome, one.said) for one in answers] == [("task", "Task 3 proposes it again.")] * 2
+        again = await services.store.task(3)
+        assert (again.requester, again.follow_up_of, again.session_id) == ("Ben", 1, 1)
+
+
+async def test_a_file_that_is_still_with_the_platform_is_a_file(tmp_path: Path) -> None:
+    """What comes with it is a request about it: no chat word, and no answer to the card that is open there."""
+    file = AwaitedFile(channel="lines", reference="F1", name="a.csv")
+    async with prepared(tmp_path / "home") as services:
+        for number, text in enumerate(("by region", "/status", "")):
+            event = said("B1", text, key=f"{number}", awaited_files=(file,), message_id=f"m{number}")
+            receipt = await event(platform_chat(services))
+            assert (receipt.outcome, receipt.task_id is None) == ("task", False)
+            task = await services.store.task(receipt.task_id or 0)
+            assert (task.awaited_files, task.message_id, task.prompt) == ((file,), f"m{number}", text)
+        assert (
+            await said("X1", "Hello", key="9", awaited_files=(file,))(platform_chat(services))
+        ).outcome == "stranger"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -151,6 +152,18 @@ async def test_killed_anywhere_and_sent_again(tmp_path: Path, outcome: str, even
                 await event(process(services, last)[0])
             assert _blotted(await event(process(services)[0])) == _blotted(first), last
             assert await snapshot(services) == undisturbed, last
+
+
+@pytest.mark.parametrize(("outcome", "event"), EVENTS.values(), ids=EVENTS.keys())
+async def test_sent_twice_at_once(tmp_path: Path, outcome: str, event: Event) -> None:
+    """As a platform does over two connections, to two processes: both are answered alike, and it is done once."""
+    async with prepared(tmp_path / "whole") as services:
+        first = await event(process(services)[0])
+        undisturbed = await snapshot(services)
+    async with prepared(tmp_path / "twice") as services:
+        receipts = await asyncio.gather(*(event(process(services)[0]) for _ in range(2)))
+        assert [_blotted(receipt) for receipt in receipts] == [_blotted(first)] * 2
+        assert await snapshot(services) == undisturbed
 
 
 def _blotted(receipt: Receipt) -> Receipt:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, inspect
 
 from agent.domain import Address, Approval, ApproverRule
 from agent.ports.access import NewAudit
+from agent.ports.store import Step
 from storage import schema
 from storage.database import open_database
 from storage.store.access import SqlAccess
@@ -23,6 +24,7 @@ from tests.storage import given
 
 NEW_IN_2 = {"tokens", "login_links", "browser_sessions", "audit"}
 NEW_IN_3 = {"persons", "links", "pairings"}
+NEW_IN_4 = {"live_messages", "leases"}
 AT = int(START.timestamp()) * 1_000_000
 DAY = 86_400 * 1_000_000
 TakeOver = Callable[..., Awaitable[SqlStore]]
@@ -119,7 +121,7 @@ async def test_the_first_revision_is_taken_over(take_over: TakeOver) -> None:
     hook = "INSERT INTO hooks (name, token_sha256, deliver) VALUES ('kept', 'x', '[]')"
     for starts, revision in enumerate(("0001", schema.HEAD), 1):
         store = await take_over(revision, hook, session(1), task(1), key("k", 1))
-        assert await tables(store) >= NEW_IN_2 | NEW_IN_3
+        assert await tables(store) >= NEW_IN_2 | NEW_IN_3 | NEW_IN_4
         assert await store.database.read(lambda connection: connection.execute(schema.VERSION).scalar()) == schema.HEAD
         await SqlAccess(store.database).audit(NewAudit(at=START, who="Ann", what="login"))
         assert await given.sql(store, "SELECT count(*) FROM audit") == starts
@@ -200,6 +202,23 @@ async def test_a_damaged_card_does_not_stop_the_upgrade(take_over: TakeOver) -> 
     state = await store.load(1)
     assert state.damaged
     assert state.calls[0].rule == ApproverRule(groups=((),))
+
+
+async def test_what_chat_platforms_need_begins_empty(take_over: TakeOver) -> None:
+    """The tasks and deliveries of 0003 await no file and have no part sent; all of the new can be used with them."""
+    of_0003 = delivery(1, "reply", "NULL", "slack", "C1").replace("text, buttons,", "text,").replace("'', '[]',", "'',")
+    store = await take_over("0003", session(1), task(1, status="queued"), of_0003)
+    before = (await store.load(1)).task
+    assert (before.awaited_files, before.message_id, before.files, before.prompt) == ((), None, (), "hello")
+    [due] = await store.due(START, 10, frozenset())
+    assert (due.delivery_id, due.parts) == (1, ())
+    await store.part_sent(1, "1.5")
+    await store.save_live_message(1, CONSOLE, "2.5")
+    assert await store.live_message(1, CONSOLE) == "2.5"
+    assert await store.lease("poll", "one", 30)
+    [state] = await store.claim("worker", 1)
+    await store.advance(given.key(state), Step(files=("inbox/a.png",)))
+    assert (await store.load(1)).task.files == ("inbox/a.png",)
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)

@@ -50,11 +50,28 @@
     else page.scrollTop = page.scrollHeight;
   }
 
+  // A card that shows something else all at once takes no press for a moment: what is signed has to be seen first.
+  function lookAgain(card) {
+    card.dataset.changed = "";
+    setTimeout(() => { delete card.dataset.changed; }, 1500);
+    document.getElementById("announce").textContent = "The card has changed. Look again.";
+  }
+
+  document.body.addEventListener("htmx:before:request", (event) => {
+    if (!event.target.closest?.("[data-card][data-changed]")) return;
+    event.preventDefault();
+    toast("This card has just changed. Look again, then decide.");
+  });
+
   function put(html) {
     drawing = drawing.then(() => keepingEnd(async () => {
       const holder = document.createElement("template");
       holder.innerHTML = html;
       const fresh = holder.content.firstElementChild;
+      for (const card of fresh.querySelectorAll("[data-card]")) {
+        const shown = document.getElementById(card.id);
+        if (shown && shown.dataset.revision !== card.dataset.revision) lookAgain(shown);
+      }
       const there = document.getElementById(fresh.id);
       if (there) return htmx.swap({ text: html, target: there, swap: "outerMorph" });
       if (fresh.matches(".turn")) return htmx.swap({ text: html, target: turns, swap: "beforeend" });
@@ -127,7 +144,12 @@
         return item;
       }));
     };
+    // While a card is open that whoever writes may have changed, that is what a plain answer does.
+    const usual = text.placeholder;
+    const hint = () => { text.placeholder = turns?.querySelector(".card details.changes") ? "What should be different? …" : usual; };
     fresh();
+    hint();
+    document.body.addEventListener("signoff:changed", hint);
     files.addEventListener("change", show);
     text.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing || touch) return;

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -16,6 +15,7 @@ from agent.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavaila
 from agent.llm.models import ConfiguredModels
 from agent.llm.settings import ModelSettings
 from agent.ports.models import ChatMessage, ModelEvent, Restarted, TextDelta, Turn
+from tests.clock import QuickClock
 from tests.servers.llm import FakeLLM, Reply, chunk, piece
 
 ASK: list[ChatMessage] = [{"role": "user", "content": "hello"}]
@@ -34,20 +34,6 @@ pytestmark = [
     # litellm's own, and it would take the error for a broken stream
     pytest.mark.filterwarnings("ignore:Accessing the 'model_:pydantic.warnings.PydanticDeprecatedSince211"),
 ]
-
-
-class QuickClock:
-    """A clock whose pauses end at once and are written down."""
-
-    def __init__(self) -> None:
-        self.slept: list[float] = []
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        await asyncio.sleep(0)
 
 
 @pytest.fixture

@@ -121,6 +121,17 @@ async def test_a_token_decides_only_when_it_was_made_for_that(site: Site) -> Non
     assert (refused.status, refused.error["code"]) == (403, "missing_scope")
 
 
+async def test_a_token_that_may_only_ask_is_answered(site: Site) -> None:
+    """With the task it made; to look at it later takes another scope."""
+    headers = {"Authorization": f"Bearer {await site.token('ann', ['tasks:write'])}"}
+    site.model.will("Done.")
+    made = await site.post(None, "/v1/tasks", {"text": "go"}, headers=headers)
+    assert (made.status, made.json["prompt"]) == (201, "go")
+    refused = await site.get(None, f"/v1/tasks/{made.json['task_id']}", headers=headers)
+    assert (refused.status, refused.error["code"]) == (403, "missing_scope")
+    await site.reached(made.json["task_id"], "done")
+
+
 async def test_a_task_is_stopped(site: Site) -> None:
     """Once; an ended task stays what it is."""
     task_id, _ = await waiting(site)

@@ -135,7 +135,9 @@ def test_items_for_different_people() -> None:
     """Whoever may decide some of them decides these, and sees whom the others wait for."""
     page = card(item(1), item(2, able=["Bob"]), item(3, able=["Bob"]))
     assert [fields["items"] for _, fields in forms(page) if "items" in fields] == ["1", "1"]
-    assert "Item 1: Waits for Ann or Bob. Items 2, 3: Waits for Bob." in words(page)
+    assert "exactly what you see here. Items 2, 3: Waits for Bob." in words(page)
+    for name in ("Bob", "Cem"):
+        assert ("Waits for" in card(item(1), item(2, able=["Bob"]), by=name).text) is (name == "Cem")
     assert "Approve 1 of 3" in page.text
 
 

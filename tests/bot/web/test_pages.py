@@ -26,6 +26,7 @@ PAGES = {
     "/memory": "Nothing is remembered here yet",
     "/skills": "invoice-summary",
     "/usage": "Tokens by day",
+    "/policy": "runs without asking",
     "/people": "Waiting to be let in",
 }
 WRITE = Reply(calls=[("write_file", {"path": "a.md", "content": "new\n"})])

@@ -97,8 +97,8 @@ def test_what_people_did_with_a_card_stands_behind_it() -> None:
     more = [
         entry(4, "status", 2.5, status="waiting_approval"),
         entry(5, "decision", 3, **REFUSED),
-        entry(6, "decision", 4, verdict="edited", by="Ann", reason="", before="{}", after="{}"),
-        entry(7, "decision", 5, verdict="approved", by="Ann", reason="", vote=1, call_ids=["a", "b"]),
+        entry(6, "decision", 4, verdict="edited", by="Ann", reason="", items=[1], before="{}", after="{}"),
+        entry(7, "decision", 5, verdict="approved", by="Ann", reason="", vote=1, items=[1, 2]),
         entry(8, "status", 6, status="waiting_approval", text="Reminder: look\nat this"),
         entry(9, "decision", 7, verdict="approved", by="Cem", reason=""),
         entry(10, "decision", 9, verdict="changes", by="Cem", reason="shorter"),
@@ -109,8 +109,8 @@ def test_what_people_did_with_a_card_stands_behind_it() -> None:
     assert made.parts[3] == Notes(
         lines=[
             "Bob tried to approve and was refused: Bob may not.",
-            "Ann edited what would run",
-            "Ann approved 2 items (1 so far, which is not enough yet)",
+            "Ann edited item 1",
+            "Ann approved items 1, 2 (1 so far, which is not enough yet)",
             "Reminder: look",
         ]
     )
