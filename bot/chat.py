@@ -22,6 +22,7 @@ def platform(services: Services, report: Callable[[str, str | None], None]) -> P
     """What a channel works with; `report` is told how it is."""
     return Platform(
         chat=platform_chat(services),
+        people=services.people,
         deliveries=services.store,
         leases=services.store,
         blobs=services.blobs,
@@ -51,14 +52,13 @@ def enabled(services: Services) -> Iterator[Make]:
 
 
 def _telegram(services: Services, given: Platform) -> Channel:
-    from channels.telegram.channel import Host, Telegram  # noqa: PLC0415
+    from channels.telegram.channel import Telegram  # noqa: PLC0415
     from channels.telegram.state import BotState  # noqa: PLC0415
 
-    settings, http = services.config.channels.telegram, services.config.bot.http
+    settings = services.config.channels.telegram
     state = BotState(services.config.bot.data_dir / "telegram" / settings.bot_id)
     chat = platform_chat(services)
     chat = replace(chat, allow={**chat.allow, Telegram.name: state.names(settings.allow)})
     # Where one process runs at a time, the lease of one that died is its successor's at once.
     owner = "embedded" if services.embedded else f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-    host = Host(owner=owner, max_file_bytes=http.max_upload, public_url=http.public_url)
-    return Telegram(settings, state, replace(given, chat=chat), host)
+    return Telegram(settings, state, replace(given, chat=chat), owner)

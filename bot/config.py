@@ -217,8 +217,7 @@ class Config(Settings):
         values = [value for _, channel in self.channels for _, value in channel]
         keys += [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
         password = urlsplit(self.storage.url or "").password
-        tokens = [self.channels.telegram.secret]
-        return [*keys, *filter(None, [*tokens, password])]
+        return [*keys, *([password] if password else [])]
 
 
 def load_config(path: Path, environ: MutableMapping[str, str] = os.environ) -> Config:

@@ -171,9 +171,9 @@ class Calls:
         found = await self.ask(lambda: self.bot.raw("getUpdates", arguments, read_timeout=seconds))
         return cast("list[dict[str, Any]]", found)
 
-    async def fetch(self, path: str, most_bytes: int) -> bytes | None:
-        """A file below the bot's file URL; None when it is larger than that."""
-        return await self.ask(lambda: self._http.fetch(f"{self.bot.base_file_url}/{path}", most_bytes))
+    async def fetch(self, path: str) -> bytes:
+        """A file below the bot's file URL."""
+        return await self.ask(lambda: self._http.fetch(f"{self.bot.base_file_url}/{path}"))
 
     def _check_free(self, chat_id: int) -> None:
         left = self._free_at.get(chat_id, 0.0) - time.monotonic()

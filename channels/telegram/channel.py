@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,23 +20,15 @@ from channels.telegram.polling import Polling
 from channels.telegram.sending import Sending
 from channels.telegram.settings import Pace, TelegramSettings
 from channels.telegram.state import BotState
+from channels.telegram.uploads import most_bytes
 from channels.telegram.webhook import Webhook
 
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Host:
-    """The process that a channel runs in. `owner` tells it from others that would receive for the same bot,
-    `max_file_bytes` is how large a file may be that somebody sends, `public_url` is where a webhook reaches it."""
-
-    owner: str
-    max_file_bytes: int
-    public_url: str | None = None
-
-
 class Telegram:
-    """Implements the port Channel. It can send without having been started."""
+    """Implements the port Channel. It can send without having been started. `owner` tells this process from others
+    that would receive for the same bot."""
 
     name = "telegram"
     features: frozenset[Feature] = frozenset(
@@ -45,20 +36,21 @@ class Telegram:
     )
 
     def __init__(
-        self, settings: TelegramSettings, state: BotState, platform: Platform, host: Host, pace: Pace | None = None
+        self, settings: TelegramSettings, state: BotState, platform: Platform, owner: str, pace: Pace | None = None
     ) -> None:
         pace = pace or Pace()
         report = partial(platform.report, self.name)
         clock = platform.clock
         self._settings = settings
-        self._host = host
+        self._owner = owner
+        self._public_url = platform.public_url
         self._clock = clock
         self._calls = Calls(settings, state, pace)
-        self._files = Files(self._calls, host.max_file_bytes)
+        self._files = Files(self._calls)
         self._intake = Intake(settings, state, platform.chat, self._calls, clock, pace)
         self._polling = Polling(self._calls, self._intake, platform.leases, clock, pace, report)
         self._webhook = Webhook(self._calls, self._intake, state, clock, pace, report)
-        self._sending = Sending(self._calls)
+        self._sending = Sending(self._calls, platform, most_bytes(settings.base_url))
         self._receiving: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -71,6 +63,7 @@ class Telegram:
             self._receiving.cancel()
             await asyncio.wait([self._receiving])
         await self._intake.close()
+        await self._sending.close()
         await self._calls.close()
 
     async def send(self, outgoing: Outgoing) -> str | None:
@@ -95,6 +88,6 @@ class Telegram:
 
     async def _receive(self) -> None:
         if self._settings.mode == "webhook":
-            await self._webhook.turn(self._host.public_url or "")
+            await self._webhook.turn(self._public_url or "")
         else:
-            await self._polling.turn(f"telegram:{self._settings.bot_id}", self._host.owner)
+            await self._polling.turn(f"telegram:{self._settings.bot_id}", self._owner)

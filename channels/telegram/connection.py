@@ -80,17 +80,13 @@ class Http(BaseRequest):
         except (ValueError, TypeError, KeyError):
             raise Unanswered("What came back is no answer of a Bot API server", sent=True) from None
 
-    async def fetch(self, url: str, most_bytes: int) -> bytes | None:
-        """A file; None when it is larger than that."""
+    async def fetch(self, url: str) -> bytes:
+        """A file."""
         async with self._called("GET", url, self._pace.upload) as answer:
-            if answer.status != 200:
-                raise _no(answer.status, await answer.read())
-            content = bytearray()
-            async for chunk in answer.content.iter_chunked(2**16):
-                content += chunk
-                if len(content) > most_bytes:
-                    return None
-            return bytes(content)
+            content = await answer.read()
+        if answer.status != 200:
+            raise _no(answer.status, content)
+        return content
 
     @asynccontextmanager
     async def _called(

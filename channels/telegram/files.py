@@ -41,30 +41,25 @@ def awaited(message: Message) -> tuple[AwaitedFile, ...]:
 
 
 class Files:
-    """Fetches what people sent, up to `most_bytes` each."""
+    """Fetches what people sent."""
 
-    def __init__(self, calls: Calls, most_bytes: int) -> None:
+    def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._most_bytes = most_bytes
 
     async def download(self, reference: str) -> bytes:
         """The bytes of a file id; NotFound, DeliveryRefused, ChannelUnavailable."""
         try:
             file = await self._calls.ask(lambda: self._calls.bot.raw("getFile", {"file_id": reference}))
-            content = await self._content(str(file.get("file_path")))
+            return await self._content(str(file.get("file_path")))
         except Refused as refusal:
             if refusal.kind == "no_such_file":
                 raise NotFound(f"There is no file {reference}; send it again.") from None
             raise DeliveryRefused(TOO_BIG if refusal.kind == "file_too_big" else str(refusal)) from None
-        if content is None:
-            allowed = f"{self._most_bytes:,} bytes that bot.http.max_upload allows"
-            raise DeliveryRefused(f"it is larger than the {allowed}. Send a smaller file or a part of it.")
-        return content
 
-    async def _content(self, path: str) -> bytes | None:
+    async def _content(self, path: str) -> bytes:
         if path.startswith("/"):  # the server runs with --local and says where the file lies
-            return await in_thread(_read, Path(path), self._most_bytes)
-        return await self._calls.fetch(path, self._most_bytes)
+            return await in_thread(read, Path(path))
+        return await self._calls.fetch(path)
 
 
 def _awaited(message: Message, kind: str, file: Sent) -> AwaitedFile:
@@ -74,9 +69,10 @@ def _awaited(message: Message, kind: str, file: Sent) -> AwaitedFile:
     return AwaitedFile(channel="telegram", reference=file.file_id, name=name, size_bytes=file.file_size)
 
 
-def _read(path: Path, most_bytes: int) -> bytes | None:
+def read(path: Path) -> bytes:
+    """A file that the server keeps on its own disk."""
     try:
-        return path.read_bytes() if path.stat().st_size <= most_bytes else None
+        return path.read_bytes()
     except OSError as error:
         raise DeliveryRefused(
             f"the Bot API server keeps it at {path}, which cannot be read here ({error.strerror}); "

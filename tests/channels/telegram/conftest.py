@@ -17,7 +17,7 @@ from agent.errors import BadInput, NotFound
 from agent.ports.channels import ChannelMessage, ChannelPress, Form, Outgoing, Receipt
 from agent.ports.platform import Platform
 from bot.clock import SystemClock
-from channels.telegram.channel import Host, Telegram
+from channels.telegram.channel import Telegram
 from channels.telegram.settings import Pace, TelegramSettings
 from channels.telegram.state import BotState
 from storage.blobs import FileBlobs
@@ -28,7 +28,6 @@ from tests.servers.telegram.world import Chat, Key, Message
 QUICK = Pace(
     poll=2, answer=1.0, connect=1.0, quiet=0.15, lease=2.0, pause=0.02, longest_pause=0.1, conflict=0.3, refused=0.3
 )
-MAX_BYTES = 100_000
 
 
 @dataclass
@@ -106,11 +105,11 @@ class Site:
             blobs=FileBlobs(self.folder / "blobs"),
             clock=SystemClock(),
             report=self._report,
+            public_url=public_url,
         )
         state = BotState(self.folder / "telegram")
-        host = Host(owner=owner, max_file_bytes=MAX_BYTES, public_url=public_url)
         settings = self.settings(**changes)
-        return Telegram(settings, state, platform, host, self.pace)
+        return Telegram(settings, state, platform, owner, self.pace)
 
     @asynccontextmanager
     async def running(self, **changes: Any) -> AsyncIterator[Telegram]:

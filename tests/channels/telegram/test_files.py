@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from agent.domain import AwaitedFile
 from agent.errors import ChannelUnavailable, DeliveryRefused
-from tests.channels.telegram.conftest import MAX_BYTES, Site
+from channels.telegram.files import read
+from tests.channels.telegram.conftest import Site
 from tests.servers.telegram.people import Sent
 from tests.servers.telegram.server import FakeTelegram, Fault
 
@@ -83,15 +85,6 @@ async def test_a_file_over_the_limit_says_what_to_do(site: Site) -> None:
     assert len(site.tg.called("getFile")) == 1
 
 
-async def test_a_file_over_our_own_limit_is_not_read_to_its_end(site: Site) -> None:
-    """Whatever the platform gives."""
-    file = await awaited(site, Sent(content=b"x" * (MAX_BYTES + 1)))
-    channel = site.channel()
-    with pytest.raises(DeliveryRefused, match=r"bot\.http\.max_upload"):
-        await channel.download(file.reference)
-    await channel.stop()
-
-
 @pytest.fixture
 async def local(site: Site) -> AsyncIterator[FakeTelegram]:
     """A server run with --local, in place of the other."""
@@ -102,14 +95,17 @@ async def local(site: Site) -> AsyncIterator[FakeTelegram]:
 
 
 async def test_a_server_of_ones_own_gives_large_files(site: Site, local: FakeTelegram) -> None:
-    """TGF-01: it says where they lie on its disk, which we see, too; our own limit holds."""
+    """TGF-01: it says where they lie on its disk, which we see, too."""
     file = await awaited(site, Sent(content=b"large", size_bytes=21_000_000))
     channel = site.channel()
     assert await channel.download(file.reference) == b"large"
-    local.account.files[file.reference].content = b"x" * (MAX_BYTES + 1)
-    with pytest.raises(DeliveryRefused, match=r"bot\.http\.max_upload"):
-        await channel.download(file.reference)
     await channel.stop()
+
+
+def test_a_disk_of_another_machine_is_named(tmp_path: Path) -> None:
+    """With the path that both have to see."""
+    with pytest.raises(DeliveryRefused, match=r"gone/file-1, which cannot be read here .* the same folder"):
+        read(tmp_path / "gone" / "file-1")
 
 
 async def test_a_server_that_does_not_answer_is_asked_again_later(site: Site) -> None:
