@@ -13,12 +13,11 @@ from typing import Any
 import structlog
 from telegram import InlineKeyboardMarkup, LinkPreviewOptions, ReplyParameters
 
-from agent.domain import Task
 from agent.errors import DeliveryUnsure
 from agent.ports.channels import Outgoing
 from agent.ports.deliveries import Deliveries
 from channels.telegram.calls import Calls, Kind, Refused
-from channels.telegram.messages import entities, written
+from channels.telegram.messages import entities, request, written
 from channels.telegram.text import Part
 from channels.telegram.traffic import Traffic
 
@@ -46,11 +45,12 @@ class Attempt:
         self._traffic = traffic
         self._delivery_id = delivery.delivery_id
         self._unnoted: list[str] = []
+        self.to = delivery.to
         self.conversation = delivery.to.conversation
         noted = (part.partition(" ") for part in delivery.parts)
         self.arrived = {name: message_id for name, _, message_id in noted}
-        goes_on = bool(self.arrived) or delivery.to != _asked_at(outgoing.task)
-        self.reply_to = None if goes_on else request_id(outgoing.task)
+        asked = None if self.arrived else request(outgoing.task)
+        self.reply_to = asked[1] if asked is not None and asked[0] == delivery.to else None
         self._thread = None if "topic" in self.arrived else delivery.to.thread
 
     # --- parts ---
@@ -89,6 +89,10 @@ class Attempt:
         else:
             self._came(name, _message_id(sent))
         self.reply_to = None
+
+    def go_to(self, conversation: str) -> None:
+        """Send what follows there."""
+        self.conversation, self._thread, self.reply_to = conversation, None, None
 
     # --- how far it is ---
 
@@ -167,16 +171,6 @@ class Attempt:
     def _came(self, name: str, message_id: str) -> None:
         self.arrived[name] = message_id
         self._unnoted.append(name)
-
-
-def request_id(task: Task | None) -> int | None:
-    """The message that a task came from, when it came from a chat of ours."""
-    return None if _asked_at(task) is None or task is None or task.message_id is None else int(task.message_id)
-
-
-def _asked_at(task: Task | None) -> Any:
-    asked = next(iter(task.reply_to), None) if task is not None and task.origin == "message" else None
-    return asked if asked is not None and asked.channel == "telegram" else None
 
 
 def _message_id(sent: Any) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from telegram import MessageEntity
 
+from agent.domain import Address, Task
 from channels.telegram.markdown import render
 from channels.telegram.rich import rich
 from channels.telegram.text import Part, split
@@ -29,3 +30,11 @@ def written(markdown: str) -> Written:
 def entities(part: Part) -> Sequence[MessageEntity]:
     """The formats of a part as the library takes them."""
     return [MessageEntity(**entity.fields()) for entity in part.entities]
+
+
+def request(task: Task | None) -> tuple[Address, int] | None:
+    """The message that a task came from and where it stands, when it came from a chat of ours."""
+    asked = next(iter(task.reply_to), None) if task is not None and task.origin == "message" else None
+    if task is None or asked is None or asked.channel != "telegram" or task.message_id is None:
+        return None
+    return asked, int(task.message_id)

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 import structlog
 
 from agent.domain import Task, TaskStatus
-from agent.errors import ChannelError, ChannelUnavailable
-from channels.telegram.calls import Calls
+from agent.errors import ChannelError
+from channels.telegram import messages
+from channels.telegram.calls import Calls, Refused
 
 log = structlog.get_logger()
 
@@ -40,11 +41,12 @@ class Reactions:
         self._working: dict[Request, asyncio.Task[None]] = {}
         self._refused: set[str] = set()
 
-    def show(self, task: Task, conversation: str, message_id: int | None) -> None:
-        """Say on the request how far its task is, unless the chat has refused reactions."""
-        if message_id is None or conversation in self._refused:
+    def show(self, task: Task) -> None:
+        """Say on the request how far its task is, unless its chat takes no reactions."""
+        asked, emoji = messages.request(task), _EMOJI[task.status]
+        if asked is None or asked[0].conversation in self._refused:
             return
-        request, emoji = (conversation, message_id), _EMOJI[task.status]
+        request = asked[0].conversation, asked[1]
         if self._shown.get(request) == emoji and request not in self._wanted:
             return
         self._wanted[request] = emoji
@@ -62,11 +64,10 @@ class Reactions:
         try:
             while (emoji := self._wanted.pop(request, None)) is not None:
                 await self._set(request, emoji)
-        except ChannelUnavailable as error:
-            log.debug("telegram_reaction_not_set", reason=str(error))
         except ChannelError as error:
-            log.info("telegram_reactions_refused", chat=request[0], reason=str(error))
-            self._refused.add(request[0])
+            log.debug("telegram_reaction_not_set", reason=str(error))
+            if isinstance(error, Refused) and error.kind != "message_gone":
+                self._refused.add(request[0])
         finally:
             del self._working[request]
 
