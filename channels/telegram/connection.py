@@ -98,13 +98,13 @@ class Http(BaseRequest):
             async with self._opened().request(method, url, timeout=timeout, allow_redirects=False, **more) as answer:
                 yield answer
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise Unanswered(f"Telegram cannot be reached ({_named(error)})", sent=False) from None
+            raise Unanswered(f"Telegram cannot be reached: {_named(error)}", sent=False) from None
         except aiohttp.InvalidURL:
             raise Unanswered("The address of the Bot API server is no URL", sent=False) from None
         except TimeoutError:
             raise Unanswered("Telegram did not answer in time", sent=True) from None
         except aiohttp.ClientError as error:
-            raise Unanswered(f"The connection to Telegram broke ({_named(error)})", sent=True) from None
+            raise Unanswered(f"The connection to Telegram broke: {_named(error)}", sent=True) from None
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:

