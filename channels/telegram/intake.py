@@ -86,7 +86,11 @@ class Intake:
             log.exception("telegram_update_failed_unexpectedly", update=raw.get("update_id"))
 
     async def _take(self, raw: Mapping[str, Any]) -> None:
-        event = updates.read(raw, self._me)
+        try:
+            event = updates.read(raw, self._me)
+        except ValueError as error:
+            log.error("telegram_update_unreadable", update=raw.get("update_id"), reason=str(error))  # noqa: TRY400
+            return
         match event:
             case Piece():
                 await self._gathering.take(raw, event)

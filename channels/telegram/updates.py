@@ -101,9 +101,13 @@ Event = Piece | Changed | Pressed | Stopped | Moved
 def read(raw: Mapping[str, Any], me: Me) -> Event | None:
     """What an update says to this bot; None: nothing. A ValueError for what is no update."""
     try:
-        update = Update.de_json(dict(raw), None)
-    except (KeyError, TypeError, AttributeError) as error:
+        return _read(raw, me)
+    except (KeyError, TypeError, AttributeError, OverflowError, OSError) as error:
         raise ValueError(f"this is no update of the Bot API: {type(error).__name__}") from None
+
+
+def _read(raw: Mapping[str, Any], me: Me) -> Event | None:
+    update = Update.de_json(dict(raw), None)
     if update.callback_query is not None:
         return _pressed(update.callback_query)
     if (stopped := update.api_kwargs.get("stopped_message_generation")) is not None:
