@@ -220,8 +220,8 @@ class Office:
         task = asyncio.ensure_future(call)
         until = self.clock.now() + timedelta(seconds=seconds)
         while not task.done() or self.clock.now() < until:
-            await asyncio.wait([task], timeout=0.02)
-            self.clock.advance(0.25)
+            await asyncio.wait([task], timeout=0.01)
+            self.clock.advance(0.5)
         return await task
 
 
