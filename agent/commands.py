@@ -79,8 +79,11 @@ class _Words:
         return Reply(text=texts.NEW, session_id=await self._desk.new_session(self._desk.workspace))
 
     async def stop(self, rest: str) -> Answer:
-        """The oldest unfinished one is what a person sees at work; what waits behind it stays."""
+        """The oldest unfinished one is what a person sees at work; what waits behind it stays. A number names one, as
+        the stop button of a platform does: by the time it is read, that one may have ended."""
         unfinished = [task for task in await self._desk.tasks(here=True, limit=50) if task.status not in TERMINAL]
+        if rest:
+            unfinished = [task for task in unfinished if str(task.task_id) == rest.removeprefix("#")]
         if not unfinished:
             return Reply(text=texts.NOTHING_TO_STOP)
         oldest = unfinished[-1]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import socket
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from agent.chat import PlatformChat
@@ -16,6 +20,7 @@ def platform(services: Services, report: Callable[[str, str | None], None]) -> P
     """What a channel works with; `report` is told how it is."""
     return Platform(
         chat=platform_chat(services),
+        people=services.people,
         deliveries=services.store,
         leases=services.store,
         blobs=services.blobs,
@@ -42,6 +47,8 @@ def enabled(services: Services) -> Iterator[Make]:
     """Those of the configuration; the library of each is imported only here."""
     if services.config.channels.slack.enabled:
         yield partial(_slack, services)
+    if services.config.channels.telegram.enabled:
+        yield partial(_telegram, services)
 
 
 def _slack(services: Services, given: Platform) -> Channel:
@@ -52,6 +59,18 @@ def _slack(services: Services, given: Platform) -> Channel:
         config.channels.slack,
         given,
         rows=services.store,
-        people=services.people,
         max_file_bytes=config.bot.http.max_upload,
     )
+
+
+def _telegram(services: Services, given: Platform) -> Channel:
+    from channels.telegram.channel import Telegram  # noqa: PLC0415
+    from channels.telegram.state import BotState  # noqa: PLC0415
+
+    settings = services.config.channels.telegram
+    state = BotState(services.config.bot.data_dir / "telegram" / settings.bot_id)
+    chat = platform_chat(services)
+    chat = replace(chat, allow={**chat.allow, Telegram.name: state.names(settings.allow)})
+    # Where one process runs at a time, the lease of one that died is its successor's at once.
+    owner = "embedded" if services.embedded else f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+    return Telegram(settings, state, replace(given, chat=chat), owner)

@@ -38,6 +38,7 @@ from bot.logs import LogSettings
 from channels.admission import ChatSettings
 from channels.console import ConsoleSettings
 from channels.slack.settings import SlackSettings
+from channels.telegram.settings import TelegramSettings
 from channels.webhook import WebhookSettings
 from storage.retention import RetentionSettings
 
@@ -131,6 +132,7 @@ class ChannelsSettings(Settings):
     webhook: WebhookSettings = WebhookSettings()
     console: ConsoleSettings = ConsoleSettings()
     slack: SlackSettings = SlackSettings()
+    telegram: TelegramSettings = TelegramSettings()
 
     def enabled(self) -> frozenset[str]:
         """Their names."""
@@ -329,6 +331,9 @@ def _bad_references(config: Config) -> Iterator[str]:
     for where, name in _asked(config):
         if name not in deciders:
             yield f"{where}: there is no role or person {name!r} (there are: {', '.join(deciders)})."
+    telegram = config.channels.telegram
+    if telegram.enabled and telegram.mode == "webhook" and config.bot.http.public_url is None:
+        yield "channels.telegram.mode: a webhook needs bot.http.public_url, where Telegram reaches this server."
 
 
 def _same_ids(config: Config) -> Iterator[str]:
