@@ -56,7 +56,7 @@ def test_an_empty_file_has_the_defaults_of_the_shipped_one(tmp_path: Path) -> No
         ("people: [{name: Ann, roles: [boss]}]", "people.0.roles.0: "),
         ("people: [{name: Ann, timezone: Mars}]", "people.0.timezone: 'Mars' is no IANA time zone"),
         ("people: [{name: Ann, budget_day_usd: 0}]", "people.0.budget_day_usd: "),
-        ("channels: {telegram: {enabled: false}}", "channels.telegram: there is no such key"),
+        ("channels: {discord: {enabled: false}}", "channels.discord: there is no such key"),
         ("channels: {slack: {bot_token: xoxb-1}}", "channels.slack.bot_token: a secret is read from the environment"),
         ("channels: {slack: {enabled: true}}", "channels.slack: mode socket needs bot_token; write ${SLACK_BOT_TOKEN}"),
         ("channels: {slack: {allow: [ann]}}", "channels.slack.allow.0: 'ann' is no id"),
