@@ -141,7 +141,7 @@ def approval_view(approval: Approval, task: Task, number: int, people: Mapping[s
         kind=approval.kind,
         status=approval.status,
         revision=approval.revision,
-        items=[_item(call, electors(_rule(call), people, task.requester)) for call in approval.items],
+        items=[_item(approval, call, electors(_rule(call), people, task.requester)) for call in approval.items],
         note=approval.note,
         created_at=approval.created_at,
         expires_at=approval.expires_at,
@@ -320,8 +320,8 @@ def _rule(call: Call) -> ApproverRule:
     return call.rule or ApproverRule()
 
 
-def _item(call: Call, able: Sequence[str]) -> ItemView:
-    rule, undecided = _rule(call), call.status in UNDECIDED
+def _item(card: Approval, call: Call, able: Sequence[str]) -> ItemView:
+    rule, undecided = _rule(call), card.status == "open" and call.status in UNDECIDED
     return ItemView(
         item=call.item,
         tool=call.tool,
