@@ -15,6 +15,7 @@ def platform(services: Services, report: Callable[[str, str | None], None]) -> P
     """What a channel works with; `report` is told how it is."""
     return Platform(
         chat=platform_chat(services),
+        people=services.people,
         deliveries=services.store,
         leases=services.store,
         blobs=services.blobs,

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
+from agent.domain import Member
 from agent.ports.channels import Channel, Chat
 from agent.ports.clock import Clock
 from agent.ports.deliveries import Deliveries, Leases
 from agent.ports.files import Blobs
+
+
+class Members(Protocol):
+    """Looks people up."""
+
+    async def member(self, name: str) -> Member:
+        """One person, by the exact name; NotFound."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,6 +30,7 @@ class Platform:
     """
 
     chat: Chat
+    people: Members
     deliveries: Deliveries
     leases: Leases
     blobs: Blobs
