@@ -80,6 +80,7 @@ async def test_somebody_on_the_allow_list_is_answered(home: Home) -> None:
         assert await wire.hears("Hello.") == "Hello."
         assert (await wire.say("X2", "Hello"))["outcome"] == "stranger"
         assert await ready(app) == (200, {"status": "ok"})
+        assert (await made.platform.people.member("operator")).name == "operator"
         assert await made.platform.leases.lease("poll", "one", 30)
         assert await made.platform.deliveries.live_message(1, Address(channel="lines", conversation="X1")) is None
 
