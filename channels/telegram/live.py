@@ -114,15 +114,15 @@ class Live:
         except TimeoutError:
             log.debug("telegram_progress_still_under_way", task=task.task_id)
 
-    async def remains(self, task: Task, to: Address) -> int | None:
+    async def remains(self, task_id: int, to: Address) -> int | None:
         """The message that still shows a task, also one of a process that died."""
-        noted = await self._deliveries.live_message(task.task_id, to)
+        noted = await self._deliveries.live_message(task_id, to)
         return None if noted is None else int(noted)
 
-    async def remove(self, task: Task, to: Address, message_id: int) -> None:
+    async def remove(self, task_id: int, to: Address, message_id: int) -> None:
         """Take it away; ChannelUnavailable to try again."""
         await self._delete(to, message_id)
-        await self._deliveries.save_live_message(task.task_id, to, None)
+        await self._deliveries.save_live_message(task_id, to, None)
 
     # --- drawing ---
 
@@ -203,7 +203,7 @@ class Live:
     async def _message(self, show: Show, shown: Shown) -> None:
         look = drawing.status(shown)
         if not show.is_found:
-            show.message_id = await self.remains(shown.task, show.to)
+            show.message_id = await self.remains(*show.key)
             show.is_found = True
         is_quiet = not (shown.steps or shown.text) and self._clock.now() - show.began_at < QUIET
         if look == show.drawn or is_quiet or not self._traffic.has_room(show.to.conversation):
