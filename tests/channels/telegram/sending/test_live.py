@@ -147,7 +147,7 @@ async def test_a_server_without_drafts_shows_a_message(old_office: Office) -> No
 async def test_a_group_sees_one_message_and_the_bot_typing(office: Office) -> None:
     """Without a sound; quick answers show none."""
     in_group(office)
-    await office.shows(seconds=2)
+    await office.shows(seconds=4)
     assert office.answers == []
     assert office.chat.actions == [("typing", None)]
     await office.shows(seconds=5)
@@ -256,6 +256,14 @@ async def test_a_message_that_comes_behind_the_answer_is_taken_away(
     await showing
     assert office.texts == ["Done."]
     assert office.notes.shown_as == {}
+
+
+async def test_somebody_who_blocked_the_bot_is_shown_nothing(office: Office) -> None:
+    """TGU-10: it is tried once."""
+    office.tg.blocks(office.ann)
+    for number in (1, 2, 3):
+        await office.shows(step(number))
+    assert len(office.tg.called("sendMessageDraft")) == 1
 
 
 async def test_a_chat_that_takes_nothing_is_left_alone(office: Office) -> None:
