@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 from telegram import InlineKeyboardMarkup, LinkPreviewOptions, ReplyParameters
 
-from agent.errors import DeliveryUnsure
+from agent.errors import DeliveryUnsure, StorageError
 from agent.ports.channels import Outgoing
 from agent.ports.deliveries import Deliveries
 from channels.telegram.calls import Calls, Kind, Refused
@@ -79,7 +79,10 @@ class Attempt:
         """Send a part, if it did not arrive; what it is refused with goes on."""
         if name in self.arrived:
             return
-        await self.note()
+        try:
+            await self.note()
+        except StorageError as error:  # the database will be there again before the end; the words do not wait for it
+            log.warning("telegram_part_not_noted", delivery=self._delivery_id, reason=str(error))
         self._traffic.count(self.conversation, messages)
         try:
             sent = await self._placed(send)
@@ -107,7 +110,7 @@ class Attempt:
         return next(reversed(self.ids(list(self.arrived))), None)
 
     async def note(self) -> None:
-        """Write down what arrived."""
+        """Write down what arrived; StorageError."""
         while self._unnoted:
             name = self._unnoted[0]
             await self._deliveries.part_sent(self._delivery_id, f"{name} {self.arrived[name]}")

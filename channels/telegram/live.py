@@ -28,8 +28,10 @@ from channels.telegram.traffic import Traffic
 
 log = structlog.get_logger()
 
-DRAFT_PAUSE, EDIT_PAUSE = 1.0, 4.0
-"""Seconds between two looks of one place; also private chats take one message a second."""
+DRAFT_PAUSE = 1.0
+"""Seconds after a draft: a chat takes one message a second."""
+EDIT_PAUSE = timedelta(seconds=4)
+"""Between two edits; what comes in between is shown with the next."""
 DRAFT_FADES = timedelta(seconds=20)
 """After which a draft is shown again as it is: it lasts 30 seconds (core.telegram.org/bots/api#sendmessagedraft)."""
 TYPING_FADES = timedelta(seconds=4)
@@ -82,7 +84,7 @@ class Live:
         self._over: OrderedDict[Key, int] = OrderedDict()
 
     async def progress(self, to: Address, shown: Shown) -> None:
-        """Show the newest state, and return when there is room for the next."""
+        """Show the newest state; return when a draft may follow."""
         key = (shown.task.task_id, to)
         if shown.task.epoch <= self._over.get(key, -1):
             return
@@ -93,8 +95,7 @@ class Live:
                 key=key, began_at=now, drawn_at=now - _LONG_AGO, typed_at=now - _LONG_AGO, is_draft=_is_alone(to)
             )
         async with show.lock:
-            if not show.is_over.is_set():
-                await self._draw(show, shown)
+            if not show.is_over.is_set() and await self._draw(show, shown):
                 await self._rest(show)
 
     async def close(self, task: Task, to: Address) -> None:
@@ -114,37 +115,41 @@ class Live:
         except TimeoutError:
             log.debug("telegram_progress_still_under_way", task=task.task_id)
 
-    async def remains(self, task: Task, to: Address) -> int | None:
+    async def remains(self, task_id: int, to: Address) -> int | None:
         """The message that still shows a task, also one of a process that died."""
-        noted = await self._deliveries.live_message(task.task_id, to)
+        noted = await self._deliveries.live_message(task_id, to)
         return None if noted is None else int(noted)
 
-    async def remove(self, task: Task, to: Address, message_id: int) -> None:
+    async def remove(self, task_id: int, to: Address, message_id: int) -> None:
         """Take it away; ChannelUnavailable to try again."""
         await self._delete(to, message_id)
-        await self._deliveries.save_live_message(task.task_id, to, None)
+        await self._deliveries.save_live_message(task_id, to, None)
 
     # --- drawing ---
 
-    async def _draw(self, show: Show, shown: Shown) -> None:
+    async def _draw(self, show: Show, shown: Shown) -> bool:
+        """Whether a draft was sent."""
+        if show.is_lost:
+            return False
         try:
-            if show.is_draft and await self._draft(show, shown):
-                return
-            await self._type(show)
-            if not show.is_lost:
+            is_drafted = show.is_draft and await self._draft(show, shown)
+            if not show.is_draft:
+                await self._type(show)
                 await self._message(show, shown)
+            return is_drafted
         except Refused as refusal:
             log.debug("telegram_progress_refused", task=shown.task.task_id, reason=str(refusal))
-            show.is_lost = show.is_lost or refusal.kind in {*HOPELESS, "message_gone"}
+            show.is_lost = refusal.kind in {*HOPELESS, "message_gone"}
         except DeliveryUnsure:
             show.is_lost = True  # it may stand there under an id that nobody knows
         except StorageError as error:
             log.debug("telegram_progress_not_noted", task=shown.task.task_id, reason=str(error))
+        return False
 
     async def _rest(self, show: Show) -> None:
         """Until there is room for the next, or the showing is over."""
         waits = [
-            asyncio.ensure_future(self._clock.sleep(DRAFT_PAUSE if show.is_draft else EDIT_PAUSE)),
+            asyncio.ensure_future(self._clock.sleep(DRAFT_PAUSE)),
             asyncio.ensure_future(show.is_over.wait()),
         ]
         try:
@@ -156,10 +161,10 @@ class Live:
     # --- a draft ---
 
     async def _draft(self, show: Show, shown: Shown) -> bool:
-        """Show a draft, if it changed or fades; False where there are none."""
+        """Show a draft, if it changed or fades; whether it did. Where there are none, a message takes its place."""
         look, now = drawing.draft(shown), self._clock.now()
         if look == show.drawn and now - show.drawn_at < DRAFT_FADES:
-            return True
+            return False
         # Its number is the task's, so that the stop button names it.
         about: dict[str, Any] = {"draft_id": shown.task.task_id, "can_stop": True, **show.place}
         try:
@@ -201,12 +206,15 @@ class Live:
         )
 
     async def _message(self, show: Show, shown: Shown) -> None:
-        look = drawing.status(shown)
+        now = self._clock.now()
+        is_quiet = not (shown.steps or shown.text) and now - show.began_at < QUIET
+        if is_quiet or now - show.drawn_at < EDIT_PAUSE or not self._traffic.has_room(show.to.conversation):
+            return
         if not show.is_found:
-            show.message_id = await self.remains(shown.task, show.to)
+            show.message_id = await self.remains(*show.key)
             show.is_found = True
-        is_quiet = not (shown.steps or shown.text) and self._clock.now() - show.began_at < QUIET
-        if look == show.drawn or is_quiet or not self._traffic.has_room(show.to.conversation):
+        look = drawing.status(shown)
+        if look == show.drawn:
             return
         self._traffic.count(show.to.conversation)
         if show.message_id is None:

@@ -9,7 +9,7 @@ import structlog
 from telegram import InputFile
 
 from agent.domain import TERMINAL, Address, Task
-from agent.errors import DeliveryRefused, NotFound
+from agent.errors import ChannelUnavailable, DeliveryRefused, NotFound, StorageError
 from agent.ports.channels import Card, Outgoing, Shown
 from agent.ports.platform import Members, Platform
 from channels.telegram import cards
@@ -29,6 +29,9 @@ REMEMBERED = 1_000
 """Cards whose full copy is known to have been sent."""
 _OURS = "telegram:"
 
+Left = tuple[int, Address, int]
+"""Task, place and message of a showing that has ended."""
+
 
 class Sending:
     """The way out of the channel: ChannelUnavailable, DeliveryRefused, DeliveryUnsure. `most_bytes` is how large a file
@@ -47,18 +50,18 @@ class Sending:
     async def send(self, outgoing: Outgoing) -> str | None:
         """Send a delivery; the id of its last message, of a card those of all its messages, None when there is nothing
         to be seen of it."""
-        task, to = outgoing.task, outgoing.delivery.to
-        is_over = task is not None and (task.status in TERMINAL or task.status == "waiting_approval")
         begun = self._begin(outgoing)
-        if task is not None and is_over:
-            await self._live.close(task, to)
+        left = await self._end_showing(outgoing)
         try:
             sent_as = await self._send(begun, outgoing)
         except Refused as refusal:
             await self._tell_requester(begun, outgoing, refusal)
             raise
-        if task is not None and is_over:
-            await self._clear(begun, task, to)
+        except (ChannelUnavailable, StorageError):
+            await begun.note()
+            raise
+        if left is not None:
+            await self._clear(begun, left)
         self._react(outgoing)
         begun.end()
         return sent_as
@@ -99,12 +102,23 @@ class Sending:
         await self._uploads.send(begun, outgoing.artifacts)
         return begun.last
 
-    async def _clear(self, begun: Attempt, task: Task, to: Address) -> None:
+    async def _end_showing(self, outgoing: Outgoing) -> Left | None:
+        """When a task waits or has ended, nothing shows it any more; the message that did is still there."""
+        task, to = outgoing.task, outgoing.delivery.to
+        if task is None or not (task.status in TERMINAL or task.status == "waiting_approval"):
+            return None
+        await self._live.close(task, to)
+        message_id = await self._live.remains(task.task_id, to)
+        return None if message_id is None else (task.task_id, to, message_id)
+
+    async def _clear(self, begun: Attempt, left: Left) -> None:
         """Take away what showed the task, once everything else is written down: a further attempt only does that."""
-        message_id = await self._live.remains(task, to)
-        if message_id is not None:
+        try:
             await begun.note()
-            await self._live.remove(task, to, message_id)
+        except StorageError as error:
+            log.warning("telegram_progress_not_removed", reason=str(error))
+        else:
+            await self._live.remove(*left)
 
     async def _tell_requester(self, begun: Attempt, outgoing: Outgoing, refusal: Refused) -> None:
         """What cannot be said where it was asked is said to whoever asked, alone; of a card only that there is one,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agent.domain import Address
-from agent.errors import ChannelUnavailable, DeliveryRefused, DeliveryUnsure
+from agent.errors import ChannelUnavailable, DeliveryRefused, DeliveryUnsure, StorageError
 from channels.telegram.attempt import TOPIC_GONE
 from tests.channels.telegram.sending.office import Office
 from tests.servers.telegram.server import Fault
@@ -41,6 +41,7 @@ async def test_what_is_told_elsewhere_answers_nothing(office: Office) -> None:
     """The request's number means another message there."""
     ben = office.tg.user("Ben")
     chat = office.tg.private(ben)
+    chat.messages[office.request.message_id] = office.tg.says(ben, chat, "Something else.")
     to = Address(channel="telegram", conversation=str(chat.chat_id))
     await office.sending.send(office.reply(to=to))
     [answer] = office.tg.from_bot(chat)
@@ -141,6 +142,30 @@ async def test_a_chat_that_got_too_much_is_left_alone(office: Office) -> None:
     assert len(office.tg.from_bot(ben)) == 1
 
 
+@pytest.mark.parametrize("failing", ["between", "behind"])
+async def test_a_database_that_is_away_makes_no_doubles(
+    office: Office, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    """TGE-09: what arrived is written down as soon as it is there again."""
+    note, failures = office.notes.part_sent, [StorageError("Away.")]
+
+    async def part_sent(delivery_id: int, sent_as: str) -> None:
+        if failures:
+            raise failures.pop()
+        await note(delivery_id, sent_as)
+
+    monkeypatch.setattr(office.notes, "part_sent", part_sent)
+    outgoing = office.reply(LONG if failing == "between" else "Done.")
+    if failing == "behind":
+        outgoing = replace(outgoing, artifacts=(await office.artifact("a.csv", b"a"),))
+        office.tg.will("sendDocument", Fault(status=502))
+        with pytest.raises(ChannelUnavailable):
+            await office.sending.send(outgoing)
+        outgoing = office.again(outgoing)
+    await office.sending.send(outgoing)
+    assert "\n\n".join(filter(None, office.texts)) == outgoing.text
+
+
 async def test_a_part_without_an_answer_is_not_sent_again(office: Office) -> None:
     """TGE-09: it arrived; the other parts do, too, and the delivery is unsure in the end."""
     office.tg.will("sendMessage", Fault(cut="after"))
@@ -217,8 +242,10 @@ async def test_a_topic_that_is_gone_is_told_once(office: Office) -> None:
         await office.sending.send(outgoing)
     assert len(office.texts) == 3
     office.clock.advance(60)
-    outgoing = office.again(outgoing)
-    assert [part.partition(" ")[0] for part in outgoing.delivery.parts] == ["topic", "0", "1"]
+    office.restarted()
+    await office.sending.send(office.again(outgoing))
+    assert office.texts[0] == TOPIC_GONE.text
+    assert "\n\n".join(office.texts[1:]) == LONG
 
 
 async def test_a_group_that_became_a_supergroup_gets_its_answer(office: Office) -> None:

@@ -65,8 +65,9 @@ async def test_a_card_that_did_not_change_is_left_as_it_is(office: Office) -> No
     sent_as = await office.sending.send(office.card())
     assert sent_as
     await office.sending.settle(office.card(kind="settle"), sent_as)
-    assert len(office.answers) == 1
-    assert "not modified" in office.tg.refusals[0]
+    [card] = office.answers
+    assert card.formatted("bold")
+    assert [("not modified" in refusal) for refusal in office.tg.refusals] == [True]
 
 
 async def test_a_deleted_card_is_followed_by_its_verdict(office: Office) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -45,6 +46,7 @@ async def test_a_chat_without_reactions_is_asked_once(office: Office) -> None:
     await office.tg.until(lambda: office.tg.called("setMessageReaction"))
     await office.sending.send(office.reply())
     assert office.texts == ["Done."]
+    await asyncio.sleep(0.1)
     assert len(office.tg.called("setMessageReaction")) == 1
 
 
