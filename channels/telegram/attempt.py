@@ -32,6 +32,8 @@ HOPELESS: frozenset[Kind] = frozenset({"blocked", "chat_gone", "no_rights", "thr
 TOPIC_GONE = Part(text="The topic in which this was asked is closed or gone, so it goes on here.")
 # What a link shows of itself would be fetched, from wherever the model says.
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+COPY = "copy"
+"""The part that is not missed as much as where its card lies: without a card's number its verdict cannot be shown."""
 _UNSURE = "?"
 
 
@@ -117,8 +119,8 @@ class Attempt:
             del self._unnoted[0]
 
     def end(self) -> None:
-        """DeliveryUnsure when it is not known of every part that it arrived."""
-        if _UNSURE in self.arrived.values():
+        """DeliveryUnsure when it is not known of every part, but a copy, that it arrived."""
+        if any(message_id == _UNSURE for name, message_id in self.arrived.items() if name != COPY):
             raise DeliveryUnsure("Telegram did not answer, so some of it may not have arrived; the rest was sent.")
 
     # --- one call ---

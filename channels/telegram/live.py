@@ -37,7 +37,7 @@ DRAFT_FADES = timedelta(seconds=20)
 TYPING_FADES = timedelta(seconds=4)
 """It lasts 5 seconds (core.telegram.org/bots/api#sendchataction)."""
 QUIET = timedelta(seconds=3)
-"""Without a step or a word, after which a message says that it is worked on."""
+"""Before a message says what is worked on: what is quick needs none."""
 CLOSING_SECONDS = 3.0
 """For a call that is under way when the answer comes."""
 REMEMBERED = 1_000
@@ -207,8 +207,8 @@ class Live:
 
     async def _message(self, show: Show, shown: Shown) -> None:
         now = self._clock.now()
-        is_quiet = not (shown.steps or shown.text) and now - show.began_at < QUIET
-        if is_quiet or now - show.drawn_at < EDIT_PAUSE or not self._traffic.has_room(show.to.conversation):
+        is_early = now - show.began_at < QUIET or now - show.drawn_at < EDIT_PAUSE
+        if is_early or not self._traffic.has_room(show.to.conversation):
             return
         if not show.is_found:
             show.message_id = await self.remains(*show.key)

@@ -13,7 +13,7 @@ from agent.errors import ChannelUnavailable, DeliveryRefused, NotFound, StorageE
 from agent.ports.channels import Card, Outgoing, Shown
 from agent.ports.platform import Members, Platform
 from channels.telegram import cards
-from channels.telegram.attempt import HOPELESS, NO_PREVIEW, Attempt, Place
+from channels.telegram.attempt import COPY, HOPELESS, NO_PREVIEW, Attempt, Place
 from channels.telegram.calls import Calls, Refused
 from channels.telegram.cards import CardMessage
 from channels.telegram.live import Live
@@ -189,7 +189,7 @@ class Sending:
             )
 
         try:
-            await begun.post("copy", send)
+            await begun.post(COPY, send)
         except Refused as refusal:
             if refusal.kind in HOPELESS:
                 raise

@@ -149,6 +149,13 @@ async def test_a_long_preview_is_attached(office: Office) -> None:
     assert len(office.answers) == 2
 
 
+async def test_a_card_is_known_though_its_file_is_not(office: Office) -> None:
+    """TGE-09: its number is kept, so that the verdict can be shown on it."""
+    office.tg.will("sendDocument", Fault(cut="after"))
+    sent_as = await office.sending.send(office.card(call(preview=LONG)))
+    assert sent_as == str(office.answers[0].message_id)
+
+
 async def test_what_is_shown_anew_is_attached_anew(office: Office) -> None:
     """An edited card has a file of its own."""
     sent_as = await office.sending.send(office.card(call(preview=LONG)))
