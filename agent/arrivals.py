@@ -46,11 +46,12 @@ class Arrived:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arrivals:
-    """Fetches what a task awaits; doing it again after a crash keeps nothing twice."""
+    """Fetches what a task awaits, files of at most `most_bytes`; doing it again after a crash keeps nothing twice."""
 
     channels: Mapping[str, Channel]
     workspaces: Workspaces
     clock: Clock
+    most_bytes: int
 
     async def fetch(self, task: Task) -> Arrived:
         """Every awaited file that can be had, behind those that are there. NotFound: the workspace is gone."""
@@ -69,6 +70,16 @@ class Arrivals:
         channel = self.channels.get(file.channel)
         if channel is None:
             raise ChannelUnavailable(f"The channel {file.channel} is not running.")
+        self._check(file.size_bytes or 0)
+        content = await self._downloaded(channel, file)
+        self._check(len(content))
+        return content
+
+    def _check(self, size_bytes: int) -> None:
+        if size_bytes > self.most_bytes:
+            raise BadInput(texts.too_large(size_bytes, self.most_bytes))
+
+    async def _downloaded(self, channel: Channel, file: AwaitedFile) -> bytes:
         for _ in range(TRIES - 1):
             try:
                 return await channel.download(file.reference)

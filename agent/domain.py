@@ -90,8 +90,8 @@ class IncomingMessage:
 
     `dedup_key` is the sender's identity of the event: a second message with the same key makes no second task.
     `fingerprint` (SHA-256 of the raw body) tells a repeat from a reuse of the key for something else.
-    `awaited_files` are fetched by the task's run, so that the event can be acknowledged at once; `message_id` is the
-    platform's id of the message.
+    `awaited_files` are fetched by the task's run, so that the event can be acknowledged at once; `message_id` is what
+    the channel needs to find the message and its writer again, in a form of its own.
     `reply_to` empty means: answer where it came from.
     """
 

@@ -50,6 +50,11 @@ def not_fetched(name: str, reason: str) -> str:
     return f"I could not get {name}: {reason}"
 
 
+def too_large(size_bytes: int, most_bytes: int) -> str:
+    """Why a file is not fetched."""
+    return f"It has {size_bytes / 2**20:.1f} MiB; at most {most_bytes / 2**20:.1f} MiB of a file are taken."
+
+
 def fallback_used(model: str) -> str:
     """Appended to an answer that a fallback model gave."""
     return f"(Answered by the fallback model {model}.)"

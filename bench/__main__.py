@@ -28,7 +28,21 @@ from pathlib import Path
 
 import orjson
 
-from bench import commits, followers, history, memory, nanobot, prompt, report, start, stream, throughput, tool, turn
+from bench import (
+    commits,
+    followers,
+    history,
+    memory,
+    nanobot,
+    prompt,
+    rendering,
+    report,
+    start,
+    stream,
+    throughput,
+    tool,
+    turn,
+)
 from bench.fleet import Fleet
 from bench.report import Row
 
@@ -46,6 +60,7 @@ MEASURES: dict[str, Measure] = {
     "G12": prompt.measure,
     "G13": commits.measure,
     "G14": followers.measure,
+    "G15": rendering.measure,
 }
 
 
@@ -91,7 +106,7 @@ async def main(options: argparse.Namespace) -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description="Measure Signoff beside the floor.")
     parser.add_argument(
-        "goals", nargs="*", metavar="GOAL", choices=[*MEASURES, "all"], default="all", help="G1 … G14, or all"
+        "goals", nargs="*", metavar="GOAL", choices=[*MEASURES, "all"], default="all", help="G1 … G15, or all"
     )
     parser.add_argument("--quick", action="store_true", help="less load, under a minute")
     parser.add_argument("--nanobot", action="store_true", help=f"compare with {nanobot.PACKAGE}, too")

@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+)
 
 from agent.asking import CONSOLE, ApprovalsSettings
 from agent.budget import BudgetSettings
@@ -29,6 +38,7 @@ from bot.logs import LogSettings
 from channels.admission import ChatSettings
 from channels.console import ConsoleSettings
 from channels.slack.settings import SlackSettings
+from channels.telegram.settings import TelegramSettings
 from channels.webhook import WebhookSettings
 from storage.retention import RetentionSettings
 
@@ -122,6 +132,7 @@ class ChannelsSettings(Settings):
     webhook: WebhookSettings = WebhookSettings()
     console: ConsoleSettings = ConsoleSettings()
     slack: SlackSettings = SlackSettings()
+    telegram: TelegramSettings = TelegramSettings()
 
     def enabled(self) -> frozenset[str]:
         """Their names."""
@@ -207,8 +218,10 @@ class Config(Settings):
     def secrets(self) -> list[str]:
         """Every value that must not show up in a log."""
         keys = [model.api_key.get_secret_value() for model in self.agent.models.values() if model.api_key]
+        values = [value for _, channel in self.channels for _, value in channel]
+        keys += [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
         password = urlsplit(self.storage.url or "").password
-        return [*keys, *self.channels.slack.secrets(), *([password] if password else [])]
+        return [key for key in (*keys, password) if key]
 
 
 def load_config(path: Path, environ: MutableMapping[str, str] = os.environ) -> Config:
@@ -318,6 +331,9 @@ def _bad_references(config: Config) -> Iterator[str]:
     for where, name in _asked(config):
         if name not in deciders:
             yield f"{where}: there is no role or person {name!r} (there are: {', '.join(deciders)})."
+    telegram = config.channels.telegram
+    if telegram.enabled and telegram.mode == "webhook" and config.bot.http.public_url is None:
+        yield "channels.telegram.mode: a webhook needs bot.http.public_url, where Telegram reaches this server."
 
 
 def _same_ids(config: Config) -> Iterator[str]:

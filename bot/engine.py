@@ -82,7 +82,12 @@ def _worker(services: Services, channels: Mapping[str, Channel], showing: Showin
         tools=[schema(tool) for tool in services.registry.values()],
         budget=agent.budget,
         people=services.people,
-        arrivals=Arrivals(channels=channels, workspaces=services.workspaces, clock=services.clock),
+        arrivals=Arrivals(
+            channels=channels,
+            workspaces=services.workspaces,
+            clock=services.clock,
+            most_bytes=services.config.bot.http.max_upload,
+        ),
         showing=showing,
         system_prompt=_system_prompt(services),
     )

@@ -29,6 +29,7 @@ HOME = {
     "slack_sdk": "channels/slack/calls.py",
     "sqlalchemy": "storage/",
     "sqlite3": "storage/",
+    "telegram": "channels/telegram/",
     "typer": "bot/cli",
     "uvloop": "bot/",
 }
@@ -39,6 +40,7 @@ BORDERS = {
     "agent/worker.py": 1,
     "bot/server.py": 1,
     "channels/slack/sockets.py": 1,
+    "channels/telegram/intake.py": 1,
 }
 BANNED_WORDS = {"util", "utils", "helper", "helpers", "manager", "common", "misc", "base"}
 BANNED_IMPORTS = {"unittest.mock", "mock", "pytest_mock"}

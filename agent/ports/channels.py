@@ -95,12 +95,14 @@ StepState = Literal["running", "waiting", "done", "failed", "denied"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepLine:
-    """A tool call on a line: what is being done (`label`) to what (`target`), and how far it is."""
+    """A tool call on a line: what is being done (`label`) to what (`target`), how far it is, and how long its tool ran,
+    if it did."""
 
     call_id: str
     label: str
     target: str
     state: StepState
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

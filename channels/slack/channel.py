@@ -19,7 +19,6 @@ from channels.slack.directory import Directory
 from channels.slack.downloads import Downloads
 from channels.slack.http import Requests
 from channels.slack.intake import Intake, Rows
-from channels.slack.requester import Members
 from channels.slack.sending import Sender
 from channels.slack.settings import SlackSettings
 from channels.slack.sockets import Sockets
@@ -35,15 +34,13 @@ class Slack:
         {"buttons", "forms", "threads", "uploads", "edits", "streaming", "rich_text"}
     )
 
-    def __init__(
-        self, settings: SlackSettings, platform: Platform, *, rows: Rows, people: Members, max_file_bytes: int
-    ) -> None:
+    def __init__(self, settings: SlackSettings, platform: Platform, *, rows: Rows, max_file_bytes: int) -> None:
         clock = platform.clock
         self._settings = settings
         self._calls = Calls(settings, Condition(partial(platform.report, self.name)), clock)
         self._directory = Directory(self._calls)
         self._intake = Intake(settings, platform.chat, rows, self._directory, self._calls, clock)
-        self._sender = Sender(self._calls, self._directory, rows, platform.blobs, people, clock)
+        self._sender = Sender(self._calls, self._directory, rows, platform.blobs, platform.people, clock)
         self._downloads = Downloads(self._calls, max_file_bytes)
         self._sockets = Sockets(self._calls, settings.app_token.get_secret_value(), self._intake.take, clock)
         self._requests = Requests(settings.signing_secret.get_secret_value(), self._intake.take, clock)

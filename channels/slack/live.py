@@ -17,13 +17,13 @@ from agent.domain import Address, Task
 from agent.errors import ChannelError, ChannelUnavailable, StorageError
 from agent.ports.channels import Shown
 from agent.ports.clock import Clock
+from agent.ports.platform import Members
 from channels.slack.calls import Calls, Json, SlackRefused
 from channels.slack.directory import Directory
 from channels.slack.drawing import holds_answer
 from channels.slack.edited import Edited
 from channels.slack.messages import Sent, sent
 from channels.slack.pace import PacedCalls
-from channels.slack.requester import Members
 from channels.slack.shows import Key, Show
 from channels.slack.streams import Streams
 

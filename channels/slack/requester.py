@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from agent.domain import Member, Task
+from agent.domain import Task
 from agent.errors import NotFound
+from agent.ports.platform import Members
 from channels.slack.events import CHANNEL
 
 _OURS = f"{CHANNEL}:"
-
-
-class Members(Protocol):
-    """Looks people up."""
-
-    async def member(self, name: str) -> Member:
-        """One person, by the exact name; NotFound."""
-        ...
 
 
 async def requester(task: Task, members: Members) -> str | None:

@@ -13,6 +13,7 @@ from agent.errors import ChannelError, DeliveryRefused
 from agent.ports.channels import Outgoing, Shown
 from agent.ports.clock import Clock
 from agent.ports.files import Blobs
+from agent.ports.platform import Members
 from channels.slack import attempt, cards, live, messages
 from channels.slack.attempt import THREAD_GONE, Attempt
 from channels.slack.calls import Calls, SlackRefused
@@ -21,7 +22,7 @@ from channels.slack.events import CHANNEL
 from channels.slack.live import Live
 from channels.slack.messages import Message, Sent
 from channels.slack.reactions import Reactions
-from channels.slack.requester import Members, requester
+from channels.slack.requester import requester
 from channels.slack.uploads import Upload, Uploads, reason
 
 log = structlog.get_logger()

@@ -34,8 +34,3 @@ class SlackSettings(ChatSettings):
             if not getattr(self, name).get_secret_value().strip():
                 raise ValueError(f"mode {self.mode} needs {name}; write ${{SLACK_{name.upper()}}} and set it in .env")
         return self
-
-    def secrets(self) -> list[str]:
-        """What must not show up in a log."""
-        written = (self.bot_token, self.app_token, self.signing_secret)
-        return [secret.get_secret_value() for secret in written if secret.get_secret_value()]

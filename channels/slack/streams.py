@@ -11,13 +11,14 @@ from agent.domain import TERMINAL, Task
 from agent.errors import ChannelUnavailable
 from agent.ports.channels import StepState
 from agent.ports.clock import Clock
+from agent.ports.platform import Members
 from channels.slack import drawing
 from channels.slack.attempt import THREAD_GONE
 from channels.slack.calls import Json, SlackRefused
 from channels.slack.directory import Directory
 from channels.slack.messages import Sent
 from channels.slack.pace import PacedCalls
-from channels.slack.requester import Members, requester
+from channels.slack.requester import requester
 from channels.slack.shows import Show
 
 log = structlog.get_logger()

@@ -8,13 +8,13 @@ from typing import Any
 import aiohttp
 import pytest
 import structlog
+from pydantic import SecretStr
 
 from agent.chat import PlatformChat
 from agent.domain import Address
 from agent.errors import ChannelUnavailable
 from agent.ports.channels import Channel
 from agent.ports.platform import Platform
-from bot.api.policy import survey
 from bot.app import App, started
 from bot.chat import platform_chat
 from bot.config import ChannelsSettings, Config, load_config
@@ -24,16 +24,22 @@ from tests.bot.conftest import Home
 from tests.servers.lines import Lines, wired
 
 
-class WithLines(ChannelsSettings):
-    """The channels once a chat platform has added its key."""
+class LinesSettings(ChatSettings):
+    """Those of a chat platform with a token."""
 
-    lines: ChatSettings = ChatSettings()
+    token: SecretStr | None = None
+
+
+class WithLines(ChannelsSettings):
+    """The channels once it has added its key."""
+
+    lines: LinesSettings = LinesSettings()
 
 
 def configured(home: Home, **lines: Any) -> Config:
     home.configure(bot={"http": {"port": 0}, "grace_seconds": 0})
     config = load_config(home.folder / "config.yaml", {})
-    return config.model_copy(update={"channels": WithLines(lines=ChatSettings.model_validate(lines))})
+    return config.model_copy(update={"channels": WithLines(lines=LinesSettings.model_validate(lines))})
 
 
 async def ready(app: App) -> tuple[int, Any]:
@@ -74,6 +80,7 @@ async def test_somebody_on_the_allow_list_is_answered(home: Home) -> None:
         assert await wire.hears("Hello.") == "Hello."
         assert (await wire.say("X2", "Hello"))["outcome"] == "stranger"
         assert await ready(app) == (200, {"status": "ok"})
+        assert (await made.platform.people.member("operator")).name == "operator"
         assert await made.platform.leases.lease("poll", "one", 30)
         assert await made.platform.deliveries.live_message(1, Address(channel="lines", conversation="X1")) is None
 
@@ -119,5 +126,11 @@ async def test_who_is_let_in(home: Home, lines: dict[str, Any], admitted: set[st
             if await chat.admits(f"lines:{who[:2]}", Address(channel="lines", conversation=where))
         }
         assert found == admitted
-        told = [hole.text for hole in (await survey(services)).holes()]
+        told = [hole.text for hole in (await services.survey()).holes()]
     assert len([text for text in told if text.startswith("channels.lines")]) == holes
+
+
+def test_its_token_is_a_secret(home: Home) -> None:
+    """No log may show it; one that is not given is none."""
+    assert "xoxb-1" in configured(home, token="xoxb-1").secrets()
+    assert configured(home).secrets() == []

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
 from agent.ports.channels import Chat
+from bot.clock import SystemClock
+from channels.telegram.channel import Telegram
+from channels.telegram.state import BotState
+from storage.store.sql import open_store
 from tests.channels.listener import Listener
 from tests.channels.slack.rig import rigged
+from tests.channels.telegram.conftest import QUICK, platform_for, settings_for
 from tests.servers.lines import Lines, Wire, wired
 from tests.servers.slack.deliveries import Delivery
 from tests.servers.slack.server import FakeSlack
+from tests.servers.telegram.server import FakeTelegram
+from tests.servers.telegram.world import User
 
 
 class Platform(Protocol):
@@ -33,6 +40,12 @@ class Case:
 
     name: str
     running: Callable[[Chat], AbstractAsyncContextManager[Platform]]
+    ids: Mapping[str, str] = field(default_factory=dict)
+    """What the platform calls people and rooms, where it does not take our names."""
+
+    def called(self, name: str) -> str:
+        """The platform's id of somebody, or of a room."""
+        return self.ids.get(name, name)
 
 
 @dataclass(frozen=True)
@@ -75,7 +88,45 @@ async def slack(chat: Chat) -> AsyncIterator[Platform]:
             yield SlackPlatform(rig.slack)
 
 
-CASES = [Case("lines", lines), Case("slack", slack)]
+@dataclass
+class TelegramPlatform:
+    """A fake Telegram that knows one person and one group; it brings an update until it is confirmed."""
+
+    tg: FakeTelegram
+    updates: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    async def say(self, who: str, text: str, *, room: str | None = None, key: str) -> bool:
+        queue = self.tg.account.updates
+        if key not in self.updates:
+            person = User(user_id=int(TELEGRAM_IDS[who]), first_name=who)
+            chat = self.tg.group("Room", person) if room else self.tg.private(person)
+            self.tg.says(person, chat, f"@signoff_bot {text}" if room else text)
+            self.updates[key] = queue.pending[-1]
+        elif self.updates[key] not in queue.pending:
+            queue.again(self.updates[key])
+        with suppress(TimeoutError):
+            await self.tg.until(lambda: self.updates[key] not in queue.pending, seconds=0.5)
+        return self.updates[key] not in queue.pending
+
+
+@asynccontextmanager
+async def telegram(chat: Chat) -> AsyncIterator[Platform]:
+    tg = FakeTelegram()
+    tg.account.privacy = False
+    await tg.start()
+    with TemporaryDirectory() as folder:
+        store = await open_store(Path(folder) / "rows.sqlite3", clock=SystemClock())
+        state = BotState(Path(folder) / "telegram")
+        channel = Telegram(settings_for(tg), state, platform_for(Path(folder), store, chat), "one", QUICK)
+        await channel.start()
+        yield TelegramPlatform(tg)
+        await channel.stop()
+        await store.close()
+    await tg.close()
+
+
+TELEGRAM_IDS = {"U1": "4242", "C1": "-1000000000100"}
+CASES = [Case("lines", lines), Case("slack", slack), Case("telegram", telegram, TELEGRAM_IDS)]
 every_chat = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
@@ -87,9 +138,10 @@ async def test_a_message_says_who_where_and_what(case: Case) -> None:
         assert await platform.say("U1", "Hello", room="C1", key="1")
         assert await platform.say("U1", "Hello again", key="2")
     company, alone = chat.heard
-    assert (company.identity, company.text, company.direct) == (f"{case.name}:U1", "Hello", False)
-    assert (company.address.channel, company.address.conversation) == (case.name, "C1")
-    assert (alone.identity, alone.text, alone.direct) == (f"{case.name}:U1", "Hello again", True)
+    who = f"{case.name}:{case.called('U1')}"
+    assert (company.identity, company.text, company.direct) == (who, "Hello", False)
+    assert (company.address.channel, company.address.conversation) == (case.name, case.called("C1"))
+    assert (alone.identity, alone.text, alone.direct) == (who, "Hello again", True)
 
 
 @every_chat

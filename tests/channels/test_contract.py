@@ -19,6 +19,9 @@ from channels.callback import Callback
 from channels.console import Console
 from channels.slack.channel import Slack
 from channels.slack.settings import SlackSettings
+from channels.telegram.channel import Telegram
+from channels.telegram.settings import TelegramSettings
+from channels.telegram.state import BotState
 from channels.webhook import Webhook
 from storage.store.people import SqlRoster
 from tests.channels.conftest import DAY, Site
@@ -60,14 +63,31 @@ def slack(site: Site) -> Channel:
     )
     platform = Platform(
         chat=Listener(),
+        people=People((), SqlRoster(site.store.database)),
         deliveries=site.store,
         leases=site.store,
         blobs=site.blobs,
         clock=site.clock,
-        report=lambda _channel, _problem: None,
+        report=lambda *_: None,
+        public_url=None,
     )
-    people = People((), SqlRoster(site.store.database))
-    return Slack(settings, platform, rows=site.store, people=people, max_file_bytes=1)
+    return Slack(settings, platform, rows=site.store, max_file_bytes=1)
+
+
+def telegram(site: Site) -> Channel:
+    """With nobody at Telegram's end."""
+    settings = TelegramSettings.model_validate({"enabled": True, "token": "1:x", "base_url": "http://127.0.0.1:9/bot"})
+    platform = Platform(
+        chat=Listener(),
+        people=People((), SqlRoster(site.store.database)),
+        deliveries=site.store,
+        leases=site.store,
+        blobs=site.blobs,
+        clock=site.clock,
+        report=lambda *_: None,
+        public_url=None,
+    )
+    return Telegram(settings, BotState(site.folder / "telegram"), platform, "one")
 
 
 CASES = [
@@ -76,6 +96,7 @@ CASES = [
     Case("console", lambda _: Console(), Address(channel="console", conversation="operator", thread="one")),
     Case("lines", lines, Address(channel="lines", conversation="room")),
     Case("slack", slack, Address(channel="slack", conversation="C1", thread="1.0")),
+    Case("telegram", telegram, Address(channel="telegram", conversation="-100", thread="7")),
 ]
 every_channel = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 

@@ -90,8 +90,8 @@ def busy(retry_after: float | None = None) -> ChannelUnavailable:
     return ChannelUnavailable("The platform is busy.", retry_after=retry_after)
 
 
-def awaited(reference: str, name: str = "", channel: str = "chat") -> AwaitedFile:
-    return AwaitedFile(channel=channel, reference=reference, name=name or f"{reference}.txt")
+def awaited(reference: str, name: str = "", channel: str = "chat", size_bytes: int | None = None) -> AwaitedFile:
+    return AwaitedFile(channel=channel, reference=reference, name=name or f"{reference}.txt", size_bytes=size_bytes)
 
 
 async def wrote(

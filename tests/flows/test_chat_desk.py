@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.domain import Address
+from agent.domain import Address, AwaitedFile
 from agent.errors import BadInput, Conflict, Forbidden
 from bot.services import Services
 from tests.clock import FakeClock
@@ -131,3 +131,18 @@ async def test_what_expired_is_asked_again(tmp_path: Path) -> None:
         assert [(one.outcome, one.said) for one in answers] == [("task", "Task 3 proposes it again.")] * 2
         again = await services.store.task(3)
         assert (again.requester, again.follow_up_of, again.session_id) == ("Ben", 1, 1)
+
+
+async def test_a_file_that_is_still_with_the_platform_is_a_file(tmp_path: Path) -> None:
+    """What comes with it is a request about it: no chat word, and no answer to the card that is open there."""
+    file = AwaitedFile(channel="lines", reference="F1", name="a.csv")
+    async with prepared(tmp_path / "home") as services:
+        for number, text in enumerate(("by region", "/status", "")):
+            event = said("B1", text, key=f"{number}", awaited_files=(file,), message_id=f"m{number}")
+            receipt = await event(platform_chat(services))
+            assert (receipt.outcome, receipt.task_id is None) == ("task", False)
+            task = await services.store.task(receipt.task_id or 0)
+            assert (task.awaited_files, task.message_id, task.prompt) == ((file,), f"m{number}", text)
+        assert (
+            await said("X1", "Hello", key="9", awaited_files=(file,))(platform_chat(services))
+        ).outcome == "stranger"

@@ -116,6 +116,21 @@ async def test_a_channel_that_does_not_run_is_named(tmp_path: Path) -> None:
     assert (state.task.status, notice.text) == ("done", "I could not get a.txt: The channel slack is not running.")
 
 
+async def test_a_file_that_is_too_large(tmp_path: Path) -> None:
+    """By what the platform says it is not even fetched; by what it is, it is not kept. One byte less is."""
+    platform = Platform(said=[b"A"], larger=[b"x" * (2**20 + 1)], fits=[b"x" * 2**20])
+    async with engine(tmp_path, channels=[platform]) as one:
+        one.model.will("Read.")
+        files = awaited("said", size_bytes=3 * 2**20), awaited("larger", size_bytes=5), awaited("fits")
+        state = await one.run(await wrote(one, "Read these", *files))
+        [notice] = await notices(one)
+    assert (state.task.files, platform.asked) == (("inbox/fits.txt",), ["larger", "fits"])
+    assert notice.text == (
+        "I could not get said.txt: It has 3.0 MiB; at most 1.0 MiB of a file are taken.\n"
+        "I could not get larger.txt: It has 1.0 MiB; at most 1.0 MiB of a file are taken."
+    )
+
+
 async def test_a_file_that_the_workspace_does_not_take(tmp_path: Path) -> None:
     """It is missing like one that the platform does not give."""
     (tmp_path / "office").mkdir()

@@ -103,7 +103,6 @@ async def rigged(folder: Path, chat: Chat, *, slack: FakeSlack | None = None, **
         _settings(slack, **settings),
         _platform(chat, store, folder, problems),
         rows=store,
-        people=People((), SqlRoster(store.database)),
         max_file_bytes=MAX_FILE_BYTES,
     )
     ann, bob = slack.person("ann"), slack.person("bob")
@@ -135,11 +134,13 @@ def _settings(slack: FakeSlack, **settings: Any) -> SlackSettings:
 def _platform(chat: Chat, store: SqlStore, folder: Path, problems: Problems) -> Platform:
     return Platform(
         chat=chat,
+        people=People((), SqlRoster(store.database)),
         deliveries=store,
         leases=store,
         blobs=FileBlobs(folder / "blobs"),
         clock=store.clock,
         report=lambda _channel, problem: problems.report(problem),
+        public_url=None,
     )
 
 

@@ -36,11 +36,11 @@ async def flushed(office: Office, rows: SqlStore) -> None:
     """A process sends what is due, and ends."""
     people = People((), SqlRoster(rows.database))
     platform = Platform(
-        chat=Listener(), deliveries=rows, leases=rows, blobs=office.blobs, clock=office.clock,
-        report=lambda _channel, _problem: None,
+        chat=Listener(), people=people, deliveries=rows, leases=rows, blobs=office.blobs, clock=office.clock,
+        report=lambda _channel, _problem: None, public_url=None,
     )  # fmt: skip
     settings = SlackSettings(bot_token=SecretStr(office.slack.bot_token), base_url=office.slack.api_url)
-    slack = Slack(settings, platform, rows=rows, people=people, max_file_bytes=1_000)
+    slack = Slack(settings, platform, rows=rows, max_file_bytes=1_000)
     await Outbox(rows, {"slack": slack}, people, office.clock).flush()
     await slack.stop()
 
