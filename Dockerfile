@@ -23,6 +23,8 @@ COPY storage storage
 COPY tools tools
 COPY skills skills
 COPY config.yaml LICENSE ./
+# The user who runs it cannot write byte code, and without it every start would compile all of it.
+RUN /venv/bin/python -m compileall -q agent bot channels storage tools
 COPY --chown=signoff:signoff demo-workspace demo-workspace
 
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1

@@ -134,6 +134,7 @@ def meant(approval: Approval, value: Value, press: ChannelPress, presser: Member
         verdict=VERDICTS[value.verb],
         pressed_at=press.pressed_at,
         token=approval.token,
+        approval_id=approval.approval_id,
         revision=value.revision,
         items=() if value.item is None else (value.item,),
         reason=press.fields.get("reason", "").strip(),

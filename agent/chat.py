@@ -41,7 +41,8 @@ class Desks(Protocol):
 class PlatformChat:
     """Implements the port Chat for every chat platform.
 
-    `allow`: by channel, the platform's ids of people and conversations that are let in without being known, or `*`.
+    `allow`: by channel, the platform's ids of people and conversations that are let in without being known, or `*`; of
+    another company only people, and companies.
     Whoever is let in by it is a guest: a member named by their identity, without any other role.
     """
 
@@ -53,9 +54,9 @@ class PlatformChat:
     clock: Clock
     allow: Mapping[str, frozenset[str]]
 
-    async def admits(self, identity: str, address: Address) -> bool:
+    async def admits(self, identity: str, address: Address, company: str | None = None) -> bool:
         """Whether this sender is let in here."""
-        return await self._member(identity, address) is not None
+        return await self._member(identity, address, company) is not None
 
     async def receive(self, message: ChannelMessage) -> Receipt:
         """Whatever somebody wrote; what is said to that is in the outbox."""
@@ -90,7 +91,7 @@ class PlatformChat:
     async def _received(self, message: ChannelMessage) -> Received:
         key, at = message.dedup_key, message.received_at
         event = Received(dedup_key=key, kind="message", outcome="task", who=message.identity, received_at=at)
-        member = await self._member(message.identity, message.address)
+        member = await self._member(message.identity, message.address, message.company)
         if member is None:
             return await self._knocked(message, replace(event, outcome="stranger"))
         event = replace(event, who=member.name)
@@ -127,7 +128,7 @@ class PlatformChat:
         except BadInput as error:
             return await self.reception.note(declined(event, error))
         event = replace(event, kind="edit" if value.verb == "edit" else "press")
-        member = await self._member(press.identity, press.address)
+        member = await self._member(press.identity, press.address, press.company)
         if member is None:
             stranger = Forbidden(texts.NOT_KNOWN, code="stranger")
             return await self.reception.refuse(card, value.verb, event, stranger)
@@ -148,14 +149,15 @@ class PlatformChat:
 
     # --- people ---
 
-    async def _member(self, identity: str, address: Address) -> Member | None:
+    async def _member(self, identity: str, address: Address, company: str | None) -> Member | None:
         """Somebody we know, or a guest whom the channel lets in."""
         known = await self.people.known_as(identity)
         if known is not None:
             return known
         _, _, who = identity.partition(":")
         allowed = self.allow.get(address.channel, frozenset())
-        return None if allowed.isdisjoint({EVERYBODY, who, address.conversation}) else self._guest(identity)
+        named = {EVERYBODY, who, address.conversation} if company is None else {who, company}
+        return None if allowed.isdisjoint(named) else self._guest(identity)
 
     def _guest(self, identity: str) -> Member:
         return Member(name=identity, identities=frozenset({identity}), timezone=self.people.operator.timezone)

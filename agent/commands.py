@@ -10,12 +10,13 @@ from typing import get_args
 from agent import command_texts as texts
 from agent.domain import TERMINAL, Outcome, Verdict
 from agent.errors import BadInput
+from agent.ids import ID
 from agent.ports.desk import Desk
 
 # A path such as /usr/bin is no word: whatever follows the letters must be a space or the end.
 _WORD = re.compile(r"/([A-Za-z]+)(?:\s+(.*))?\s*", re.DOTALL)
-_VERDICT = re.compile(r"#?([0-9]{1,18})(?:\s+([0-9]{1,4}))?(?:\s+(.*))?", re.DOTALL)
-_OUTCOME = re.compile(rf"#?([0-9]{{1,18}})(?:\s+([0-9]{{1,4}}))?\s+({'|'.join(get_args(Outcome))})")
+_VERDICT = re.compile(rf"#?({ID})(?:\s+([0-9]{{1,4}}))?(?:\s+(.*))?", re.DOTALL)
+_OUTCOME = re.compile(rf"#?({ID})(?:\s+([0-9]{{1,4}}))?\s+({'|'.join(get_args(Outcome))})")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,7 +139,7 @@ class _Words:
 
     async def changes(self, rest: str) -> Answer:
         number, *reason = rest.removeprefix("#").split(maxsplit=1)[:2] or ("",)
-        if not reason or not re.fullmatch(r"[0-9]{1,18}", number):
+        if not reason or not re.fullmatch(ID, number):
             raise BadInput(texts.HOW_TO_ASK_FOR_CHANGES)
         return Judgement(approval_id=int(number), verdict="changes", reason=reason[0])
 

@@ -20,6 +20,8 @@ REPORT, WORKBOOK = "reports/invoice-summary.md", "reports/invoice-summary.xlsx"
 _ABOUT_INVOICES = re.compile(r"invoice|quote|vendor|supplier|rechnung|angebot|发票|报价", re.IGNORECASE)
 _ABOUT_FILES = re.compile(r"\b(list|show|which|what)\b.*\bfiles?\b", re.IGNORECASE | re.DOTALL)
 _TABLE = re.compile(r"^[^\w./]*(\S(?:.*?\S)?\.(?:csv|tsv|xlsx))\b", re.IGNORECASE | re.MULTILINE)
+_WROTE = re.compile(r"^(?:Wrote (.+?)|Done): ", re.MULTILINE)
+"""What was written, now or before a crash, and where: a person may have changed that, which is told before it."""
 _JSON_BLOCK = re.compile(r"```json\n(.*?)\n```", re.DOTALL)
 _MOST_TABLES = 12
 _WHO = (
@@ -106,13 +108,17 @@ def _propose(done: list[_Done]) -> Said:
 def _closing(done: list[_Done]) -> str:
     analyses, failures = _analyses(done)
     writes = [call for call in done if call.name in {"write_file", "write_sheet"}]
-    written = [call for call in writes if call.result.startswith("Wrote")]
+    written = {
+        call.arguments["path"]: found[1] or call.arguments["path"]
+        for call in writes
+        if (found := _WROTE.search(call.result))
+    }
     parts = [demo_report.measured(analyses), demo_report.stands_out(analyses)]
     if failures:
         parts.append("Not measured:\n" + "\n".join(f"- {path}: {reason}" for path, reason in failures))
     if written:
-        parts.append("Written: " + ", ".join(call.arguments["path"] for call in written) + ".")
-    if refused := [call for call in writes if call not in written]:
+        parts.append(f"Written: {', '.join(written.values())}.")
+    if refused := [call for call in writes if call.arguments["path"] not in written]:
         lines = "\n".join(f"- {call.arguments['path']}: {_first_line(call.result)}" for call in refused)
         parts.append(f"Not written:\n{lines}")
     return "\n\n".join(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Literal
 
 from agent import progress, texts
@@ -52,13 +53,13 @@ class Effects:
 
     async def read(self, run: Run, call: Call) -> None:
         """A call without an effect; its result is noted, to be committed together with others."""
-        tool = self.registry[call.tool]
+        tool, began = self.registry[call.tool], self.clock.now()
         try:
             text = await run.interruptible(tool.run(self._context(run, call), parse(tool, call.arguments)))
         except ToolError as error:
-            answer(run, call, str(error), "failed")
+            answer(run, call, str(error), "failed", seconds=self._since(began))
         else:
-            await self._finish(run, call, text, changed=False)
+            await self._finish(run, call, text, changed=False, seconds=self._since(began))
 
     async def change(self, run: Run, call: Call) -> Ran:
         """Run an approved call if its arguments and its target are still what the approval was given for.
@@ -92,19 +93,19 @@ class Effects:
         return "answered"
 
     async def _effect(self, run: Run, call: Call) -> Ran:
-        tool = self.registry[call.tool]
+        tool, began = self.registry[call.tool], self.clock.now()
         try:
             text = await run.interruptible(tool.run(self._context(run, call), parse(tool, call.arguments)))
         except TargetChanged:
             return "target_changed"
         except ToolError as error:
-            answer(run, call, told(call) + str(error), "failed")
+            answer(run, call, told(call) + str(error), "failed", seconds=self._since(began))
         except Stopped as stopped:
             if stopped.clean and call.targets:
                 await self._after_stop(run, call)
             raise
         else:
-            await self._finish(run, call, text, changed=True)
+            await self._finish(run, call, text, changed=True, seconds=self._since(began))
         await run.write()
         return "answered"
 
@@ -118,10 +119,13 @@ class Effects:
             with suppress(ToolError):  # gone again since: it stays unknown what came of the call
                 await self._already(run, call, files, texts.DONE_BEFORE_STOP)
 
-    async def _finish(self, run: Run, call: Call, text: str, *, changed: bool) -> None:
+    def _since(self, began: datetime) -> float:
+        return round((self.clock.now() - began).total_seconds(), 3)
+
+    async def _finish(self, run: Run, call: Call, text: str, *, changed: bool, seconds: float | None = None) -> None:
         shown = await self._capped(run, told(call) + clean(text))
         verdict = progress.judge(run.state.entries, call, shown, changed=changed, settings=self.progress)
-        entry = tool_entry(call, shown + verdict.warning, status="done", net=verdict.net)
+        entry = tool_entry(call, shown + verdict.warning, status="done", net=verdict.net, seconds=seconds)
         run.note(Step(entries=(entry,), call_changes=(CallChange(call_id=call.call_id, status="done"),)))
 
     async def _capped(self, run: Run, text: str) -> str:
@@ -166,10 +170,10 @@ class Effects:
         )
 
 
-def answer(run: Run, call: Call, text: str, status: CallStatus) -> None:
-    """Note a call's result that no tool gave."""
+def answer(run: Run, call: Call, text: str, status: CallStatus, *, seconds: float | None = None) -> None:
+    """Note a call's result that is no tool's, or of a tool that failed after `seconds`."""
     changes = () if call.status == status else (CallChange(call_id=call.call_id, status=status, reason=text),)
-    run.note(Step(entries=(tool_entry(call, text, status=status),), call_changes=changes))
+    run.note(Step(entries=(tool_entry(call, text, status=status, seconds=seconds),), call_changes=changes))
 
 
 def _standing(files: WorkspaceFiles, targets: tuple[Target, ...]) -> Literal["base", "intended", "changed"]:

@@ -103,10 +103,10 @@ def settles(state: TaskState, card: Approval, now: datetime) -> tuple[NewDeliver
     )
 
 
-def tool_entry(call: Call, text: str, *, status: CallStatus, net: bool = False) -> Entry:
-    """The journal row that holds a call's result."""
+def tool_entry(call: Call, text: str, *, status: CallStatus, net: bool = False, seconds: float | None = None) -> Entry:
+    """The journal row that holds a call's result; `seconds` is how long its tool ran."""
     data = {"call_id": call.call_id, "name": call.tool, "text": text, "status": status, "net": net}
-    return Entry(kind="tool", data=data)
+    return Entry(kind="tool", data=data if seconds is None else data | {"seconds": seconds})
 
 
 def _closed(state: TaskState, status: TaskStatus) -> tuple[tuple[CallChange, ...], tuple[Entry, ...]]:

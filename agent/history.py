@@ -137,7 +137,9 @@ def _turns(task: Task, entries: Sequence[Entry], model: str, taken: set[str]) ->
 def _missing(entries: Sequence[Entry]) -> str:
     """Which of the request's files could not be fetched, from its own entry."""
     first = next((entry.data for entry in entries if entry.kind == "user"), {})
-    lines = [f"\n- {file['name']}: {file['reason']}" for file in first.get("missing", ())]
+    found = first.get("missing")
+    files = [file for file in found if isinstance(file, dict)] if isinstance(found, list) else []
+    lines = [f"\n- {file.get('name')}: {file.get('reason')}" for file in files]
     return f"\n\nSent along, but it could not be fetched:{''.join(lines)}" if lines else ""
 
 

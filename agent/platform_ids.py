@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
@@ -20,8 +19,7 @@ def _like(pattern: str, hint: str) -> AfterValidator:
             raise ValueError(f"{text!r} is no id: {hint}")
         return text
 
-    check: Callable[[str], str] = checked
-    return AfterValidator(check)
+    return AfterValidator(checked)
 
 
 PlatformId = Annotated[

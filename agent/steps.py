@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agent.domain import Entry, TaskStatus
 from agent.ports.channels import StepLine, StepState
@@ -28,16 +29,14 @@ TOOLS = {
 
 
 def steps(entries: Sequence[Entry], status: TaskStatus) -> tuple[StepLine, ...]:
-    """Every call of a task's journal in the order in which the model made them."""
-    results = {entry.data.get("call_id"): str(entry.data.get("status")) for entry in entries if entry.kind == "tool"}
-    lines: list[StepLine] = []
-    for entry in entries:
-        for call in entry.data.get("calls") or () if entry.kind == "assistant" else ():
-            state = _state(results.get(call["id"]), status)
-            tool = str(call.get("name"))
-            about = target(tool, str(call.get("arguments") or ""))
-            lines.append(StepLine(call_id=call["id"], label=label(tool, state), target=about, state=state))
-    return tuple(lines)
+    """Every call of a task's journal in the order in which the model made them; a row in another form than ours is
+    passed over, because an answer must go out all the same."""
+    rows = [entry.data for entry in entries if entry.kind == "tool"]
+    results = {row["call_id"]: row for row in rows if isinstance(row.get("call_id"), str)}
+    turns = [entry.data.get("calls") for entry in entries if entry.kind == "assistant"]
+    made = [call for calls in turns if isinstance(calls, list) for call in calls]
+    calls = [call for call in made if isinstance(call, dict) and isinstance(call.get("id"), str)]
+    return tuple(_line(call, results.get(call["id"]), status) for call in calls)
 
 
 def label(tool: str, state: StepState) -> str:
@@ -69,7 +68,15 @@ def state_of(result: str) -> StepState:
     return "denied" if result in {"denied", "expired", "cancelled", "superseded"} else "failed"
 
 
-def _state(result: str | None, status: TaskStatus) -> StepState:
+def _line(call: Mapping[str, Any], result: Mapping[str, Any] | None, status: TaskStatus) -> StepLine:
+    tool = str(call.get("name"))
+    state: StepState = "waiting" if status == "waiting_approval" else "running"
     if result is not None:
-        return state_of(result)
-    return "waiting" if status == "waiting_approval" else "running"
+        state = state_of(str(result.get("status")))
+    return StepLine(
+        call_id=call["id"],
+        label=label(tool, state),
+        target=target(tool, str(call.get("arguments") or "")),
+        state=state,
+        seconds=result.get("seconds") if result else None,
+    )

@@ -64,12 +64,16 @@ class Process:
 
 
 async def spawn(command: Sequence[str], folder: Path, log: Path, environ: Mapping[str, str] | None = None) -> Process:
-    """Start a server in a session of its own, so that Ctrl-C reaches only this program, which then stops it."""
+    """Start a server in a session of its own, so that Ctrl-C reaches only this program, which then stops it.
+
+    Byte code is kept, as an installation keeps it: else every start would compile all of Signoff, and no library.
+    """
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with log.open("ab") as output:
         process = await asyncio.create_subprocess_exec(
             *command,
             cwd=folder,
-            env={**os.environ, **(environ or {})},
+            env={**kept, **(environ or {})},
             stdout=output,
             stderr=output,
             start_new_session=True,

@@ -15,20 +15,16 @@ from agent.errors import ChannelError
 from agent.outbox import Outbox
 from agent.ports.channels import Channel
 from agent.ports.clock import Clock
+from agent.ports.platform import Make
 from agent.worker import Worker
 from bot.api import access
-from bot.api.policy import survey
-from bot.api.routes import Api
-from bot.api.stream import Streams
-from bot.chat import Make, enabled, platform
 from bot.config import Config
 from bot.engine import running
 from bot.entrance.door import Door
-from bot.entrance.login import Login
-from bot.entrance.rules import Guarded
 from bot.server import Health, Server
 from bot.services import Services, connected
-from bot.web.pages import Pages
+from bot.site import Site
+from bot.web.refusals import errors_as_pages
 from channels.callback import Callback
 from channels.console import Console
 from channels.outcomes import Outcomes
@@ -69,10 +65,9 @@ async def started(config: Config, clock: Clock | None = None, *chats: Make) -> A
     async with connected(config, clock) as services:
         health = Health(listings=services.store)
         channels = _channels(services, health, chats)
-        streams = Streams()
-        api, pages = Api(services, streams), _pages(services, streams)
-        door = Door(services, _guarded(services, api, pages))
-        around = [pages.middleware()] if pages else []
+        site = Site(services)
+        door = Door(services, site.routes)
+        around = [errors_as_pages(site.refusal)] if config.channels.console.enabled else []
         server = Server(health, channels.values(), max_body=config.bot.http.max_body, door=door, around=around)
         with _only_runner(services):
             await _warn(services)
@@ -97,7 +92,7 @@ async def started(config: Config, clock: Clock | None = None, *chats: Make) -> A
             finally:
                 for channel in channels.values():
                     await channel.stop()
-                api.close()
+                site.close()
                 await server.close()
 
 
@@ -163,7 +158,7 @@ def _only_runner(services: Services) -> Iterator[None]:
 
 async def _warn(services: Services) -> None:
     """Tell of what the policies probably do not mean."""
-    for hole in (await survey(services)).holes():
+    for hole in (await services.survey()).holes():
         log.warning("policy_hole_found", hole=hole.text)
 
 
@@ -178,18 +173,12 @@ def _channels(services: Services, health: Health, chats: Sequence[Make] = ()) ->
         channels.append(Console())
     if settings.webhook.enabled:
         channels.append(Webhook(services.inbox, store, outcomes, store.doorbell, services.blobs, clock))
-    channels += [make(platform(services, health.report)) for make in (*enabled(services), *chats)]
+    if chats or settings.chats():
+        from bot.chat import enabled, platform  # noqa: PLC0415 - with the models of `/v1`, which other starts do not need
+
+        given = platform(services, health.report)
+        channels += [make(given) for make in (*enabled(services), *chats)]
     return {channel.name: channel for channel in channels}
-
-
-def _pages(services: Services, streams: Streams) -> Pages | None:
-    """What people see in a browser, if they are to see anything."""
-    return Pages(services, streams) if services.config.channels.console.enabled else None
-
-
-def _guarded(services: Services, api: Api, pages: Pages | None) -> list[Guarded]:
-    """Every route that is not a channel's, with its rule."""
-    return [*api.routes(), *((*Login(services).routes(), *pages.routes()) if pages else ())]
 
 
 async def _start(channels: Mapping[str, Channel], health: Health) -> None:

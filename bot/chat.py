@@ -11,11 +11,9 @@ from functools import partial
 
 from agent.chat import PlatformChat
 from agent.ports.channels import Channel
-from agent.ports.platform import Platform
+from agent.ports.platform import Make, Platform
 from bot.api.chat_desk import chat_desk
 from bot.services import Services
-
-Make = Callable[[Platform], Channel]
 
 
 def platform(services: Services, report: Callable[[str, str | None], None]) -> Platform:
@@ -47,8 +45,22 @@ def platform_chat(services: Services) -> PlatformChat:
 
 def enabled(services: Services) -> Iterator[Make]:
     """Those of the configuration; the library of each is imported only here."""
+    if services.config.channels.slack.enabled:
+        yield partial(_slack, services)
     if services.config.channels.telegram.enabled:
         yield partial(_telegram, services)
+
+
+def _slack(services: Services, given: Platform) -> Channel:
+    from channels.slack.channel import Slack  # noqa: PLC0415
+
+    config = services.config
+    return Slack(
+        config.channels.slack,
+        given,
+        rows=services.store,
+        max_file_bytes=config.bot.http.max_upload,
+    )
 
 
 def _telegram(services: Services, given: Platform) -> Channel:

@@ -37,11 +37,14 @@ from bot.environment import YamlPath, load_dotenv, resolve
 from bot.logs import LogSettings
 from channels.admission import ChatSettings
 from channels.console import ConsoleSettings
+from channels.slack.settings import SlackSettings
 from channels.telegram.settings import TelegramSettings
 from channels.webhook import WebhookSettings
 from storage.retention import RetentionSettings
 
 DEFAULT_MODEL = "demo"
+_ONLY_IN: Mapping[YamlPath, str] = {("slack", "app_token"): "socket", ("slack", "signing_secret"): "http"}
+"""What a channel needs in one of its modes alone."""
 _SIZE_UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
@@ -128,6 +131,7 @@ class ChannelsSettings(Settings):
 
     webhook: WebhookSettings = WebhookSettings()
     console: ConsoleSettings = ConsoleSettings()
+    slack: SlackSettings = SlackSettings()
     telegram: TelegramSettings = TelegramSettings()
 
     def enabled(self) -> frozenset[str]:
@@ -217,7 +221,7 @@ class Config(Settings):
         values = [value for _, channel in self.channels for _, value in channel]
         keys += [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
         password = urlsplit(self.storage.url or "").password
-        return [*keys, *([password] if password else [])]
+        return [key for key in (*keys, password) if key]
 
 
 def load_config(path: Path, environ: MutableMapping[str, str] = os.environ) -> Config:
@@ -248,8 +252,10 @@ class _Needed:
 
     def __call__(self, path: YamlPath) -> bool:
         match path:
-            case ("channels", name, *_):
-                return _child(self._tree, "channels", name).get("enabled", name in _BY_DEFAULT) is not False
+            case ("channels", name, *rest):
+                settings = _child(self._tree, "channels", name)
+                enabled, mode = settings.get("enabled", name in _BY_DEFAULT), settings.get("mode", "socket")
+                return enabled is not False and _ONLY_IN.get((name, *rest), mode) == mode
             case ("agent", "models", name, *_):
                 return name in self._models
             case _:

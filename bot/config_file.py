@@ -59,7 +59,8 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value in seen:
                 raise yaml.constructor.ConstructorError(
-                    problem=f"the key {key.value!r} stands there twice", problem_mark=key.start_mark
+                    problem=f"the key {key.value!r} stands there twice; one of the two has to go",
+                    problem_mark=key.start_mark,
                 )
             seen.add(key.value if isinstance(key, yaml.ScalarNode) else "")
         return super().construct_mapping(node, deep)

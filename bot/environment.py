@@ -20,7 +20,7 @@ Needed = Callable[[YamlPath], bool]
 _ASSIGNMENT = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<value>.*)", re.ASCII)
 _VALUE = re.compile(r"""(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)"|(?P<plain>(?:[^'"\s].*?)?))\s*(?:(?:^|\s)\#.*)?""")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*)\}", re.ASCII)
-_SECRETS = frozenset({"api_key", "token"})
+_SECRETS = frozenset({"api_key", "app_token", "bot_token", "signing_secret", "token"})
 """Keys whose value may only be a reference, so that no secret ends up in a file that is shared."""
 
 

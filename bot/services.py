@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agent.approvals import Approvals
 from agent.edits import Drafts
+from agent.holes import Survey
 from agent.inbox import TaskInbox
 from agent.live import Live
 from agent.llm.models import ConfiguredModels
@@ -59,6 +60,17 @@ class Services:
     def embedded(self) -> bool:
         """Whether the database is a file that one process works on."""
         return not self.store.database.shared
+
+    async def survey(self) -> Survey:
+        """What there is to look for holes in."""
+        return Survey(
+            rules=self.rules,
+            people=await self.people.by_name(),
+            to=self.config.asked_at(),
+            channels=self.config.channels.enabled(),
+            open_channels=self.config.channels.open_to_all(),
+            closed_channels=self.config.channels.closed(),
+        )
 
     def url(self, path: str, port: int | None = None) -> str:
         """The address of a path as its callers know it; `port` is the one that was really taken."""

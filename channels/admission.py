@@ -1,15 +1,10 @@
-"""Who may write on a chat platform, and which messages in company are meant for us."""
+"""Who may write on a chat platform."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from agent.platform_ids import PlatformId
-
-Groups = Literal["mention", "reply", "all"]
-"""What is heard where others read, too: messages that name us; also replies to what we said; everything."""
 
 
 class ChatSettings(BaseModel):
@@ -19,4 +14,3 @@ class ChatSettings(BaseModel):
 
     enabled: bool = False
     allow: tuple[PlatformId, ...] = ()
-    groups: Groups = "mention"

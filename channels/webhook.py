@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import hmac
 import math
-import re
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -19,23 +18,22 @@ from pydantic import BaseModel, ConfigDict
 
 from agent.domain import TERMINAL, Address, Hook, IncomingMessage
 from agent.errors import BadInput, NotAuthentic, NotFound
+from agent.ids import written_id
+from agent.json_body import json_of, parsed
 from agent.ports.channels import Feature, Inbox, Outgoing, Shown
 from agent.ports.clock import Clock
 from agent.ports.files import Blobs
 from agent.ports.store import Accepted, Doorbell, Hooks
 from channels.outcomes import Outcomes
 from channels.webhook_view import (
-    JSON_CHARSETS,
     MAX_KEY,
     HookRequest,
     RateLimits,
     accepted,
     decoded,
-    parse,
     wait_seconds,
 )
 
-_ID = re.compile(r"[0-9]{1,18}")
 _NO_TOKEN_SHA256 = "0" * 64
 KNOWN_FOR = timedelta(seconds=0.5)
 """For how long a hook is not read again from the database, and a token works that was replaced by another process."""
@@ -107,8 +105,8 @@ class Webhook:
         hook = await self._authentic(request)
         self._spare(hook)
         seconds = wait_seconds(request.query.get("wait"))
-        body = await _body(request)
-        message = self._message(hook, parse(body), request.headers.get("Idempotency-Key"), body)
+        body = await json_of(request)
+        message = self._message(hook, parsed(HookRequest, body), request.headers.get("Idempotency-Key"), body)
         task = await self._inbox.accept(message)
         if not seconds:
             return _json(202, accepted(task, self._outcomes.url(hook.name, "tasks", task.task_id)))
@@ -124,7 +122,7 @@ class Webhook:
         artifact = await self._outcomes.artifact(hook.name, _id(request))
         path = self._blobs.path(artifact.sha256)
         if path is None:
-            raise NotFound(f"The bytes of artifact {artifact.artifact_id} are not kept any more.")
+            raise NotFound(f"The content of {artifact.name} is not kept any more.")
         headers = {
             "Content-Type": artifact.media_type,
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(artifact.name, safe='')}",
@@ -210,19 +208,9 @@ def callback_address(hook_name: str, url: str) -> Address:
 
 def _id(request: web.Request) -> int:
     text = request.match_info["id"]
-    if not _ID.fullmatch(text):
+    if (found := written_id(text)) is None:
         raise NotFound(f"There is no {text!r}.")
-    return int(text)
-
-
-async def _body(request: web.Request) -> bytes:
-    if request.content_type != "application/json":
-        raise web.HTTPUnsupportedMediaType(text="Send the body as application/json.")
-    if (request.charset or "utf-8").lower() not in JSON_CHARSETS:
-        raise web.HTTPUnsupportedMediaType(text=f"JSON is UTF-8, not {request.charset}.")
-    if (request.content_length or 0) > request.client_max_size:
-        raise web.HTTPRequestEntityTooLarge(request.client_max_size, request.content_length or 0)
-    return await request.read()
+    return found
 
 
 def _json(status: int, value: dict[str, Any]) -> web.Response:

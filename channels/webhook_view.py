@@ -7,20 +7,16 @@ from base64 import b64decode
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import orjson
-from aiohttp import web
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from agent.domain import IncomingFile
 from agent.errors import BadInput
-from agent.json_keys import RepeatedKey, refuse_repeated
+from agent.ids import MAX_ID
 from agent.ports.store import Accepted, TaskOutcome
 
 MAX_TEXT = 4_000
 MAX_KEY = 200
 MAX_WAIT_SECONDS = 60
-JSON_CHARSETS = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
-"""RFC 8259 knows only UTF-8; ASCII is a part of it."""
 
 
 def _no_nul(text: str) -> str:
@@ -48,29 +44,8 @@ class HookRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     text: Annotated[Text, Field(min_length=1, max_length=MAX_TEXT)]
-    follow_up_of: Annotated[int, Field(gt=0, lt=2**63)] | None = None
+    follow_up_of: Annotated[int, Field(ge=1, le=MAX_ID)] | None = None
     files: list[SentFile] = []
-
-
-def parse(body: bytes) -> HookRequest:
-    """Read a body; BadInput with the field's path when it does not fit.
-
-    HTTP 400 when it is not JSON in UTF-8, or when a key stands twice in one object.
-    """
-    try:
-        value = orjson.loads(body)
-        refuse_repeated(body)
-    except orjson.JSONDecodeError as error:
-        raise web.HTTPBadRequest(text=f"The body is not JSON in UTF-8: {error}.") from None
-    except RepeatedKey as error:
-        raise web.HTTPBadRequest(text=str(error)) from None
-    try:
-        return HookRequest.model_validate(value)
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        field = ".".join(map(str, problem["loc"])) or "body"
-        message = problem["msg"].removeprefix("Value error, ")
-        raise BadInput(f"{field}: {message}.", field=field) from None
 
 
 def decoded(files: Sequence[SentFile]) -> tuple[IncomingFile, ...]:

@@ -49,14 +49,16 @@ class Database(Protocol):
         ...
 
 
-async def open_database(url: str | Path, *, busy_seconds: float = BUSY_SECONDS) -> Database:
-    """Open a file (a path or `sqlite:///path`) or `postgresql+asyncpg://…` and bring its schema up to date.
+async def open_database(
+    url: str | Path, *, busy_seconds: float = BUSY_SECONDS, schema: Callable[[Connection], None] = prepare
+) -> Database:
+    """Open a file (a path or `sqlite:///path`) or `postgresql+asyncpg://…` and bring its schema up to date by `schema`.
 
     ConfigError when it cannot be opened, or belongs to a newer version.
     """
     database = _connect(str(url), busy_seconds)
     try:
-        await database.write(prepare)
+        await database.write(schema)
     except StorageError as error:
         await database.close()
         raise ConfigError(f"storage.url: {error}") from error

@@ -26,6 +26,7 @@ HOME = {
     "litellm": "agent/llm",
     "openpyxl": "tools/sheets/",
     "rich": "bot/cli",
+    "slack_sdk": "channels/slack/calls.py",
     "sqlalchemy": "storage/",
     "sqlite3": "storage/",
     "telegram": "channels/telegram/",
@@ -38,6 +39,7 @@ BORDERS = {
     "agent/rounds.py": 1,
     "agent/worker.py": 1,
     "bot/server.py": 1,
+    "channels/slack/sockets.py": 1,
     "channels/telegram/intake.py": 1,
 }
 BANNED_WORDS = {"util", "utils", "helper", "helpers", "manager", "common", "misc", "base"}

@@ -95,12 +95,14 @@ StepState = Literal["running", "waiting", "done", "failed", "denied"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepLine:
-    """A tool call on a line: what is being done (`label`) to what (`target`), and how far it is."""
+    """A tool call on a line: what is being done (`label`) to what (`target`), how far it is, and how long its tool ran,
+    if it did."""
 
     call_id: str
     label: str
     target: str
     state: StepState
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,7 +150,8 @@ class ChannelMessage:
 
     `identity` (`channel:id`) is the platform's stable id of the sender and decides who they are; `shown_name` is only
     for people to read. `direct`: nobody else reads here. `quoted`: the text is forwarded or quoted, so no chat word in
-    it counts.
+    it counts. `company`: the platform's id of the sender's company, when it is another one than the bot's; the allow
+    list lets in whole companies, and nobody of another one by `*` or by the conversation.
     """
 
     dedup_key: str
@@ -162,11 +165,12 @@ class ChannelMessage:
     message_id: str | None = None
     direct: bool = False
     quoted: bool = False
+    company: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelPress:
-    """Somebody pressed a button, or sent the form that a button had opened (`fields`)."""
+    """Somebody pressed a button, or sent the form that a button had opened (`fields`). `company` as of a message."""
 
     dedup_key: str
     address: Address
@@ -174,6 +178,7 @@ class ChannelPress:
     value: str
     pressed_at: datetime
     fields: Mapping[str, str] = field(default_factory=dict)
+    company: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,7 +198,7 @@ class Chat(Protocol):
     """Where a chat platform hands in what it received. Each event is durable when a call returns; only then may it be
     acknowledged. A repeat of an event does nothing more and gets the first answer."""
 
-    async def admits(self, identity: str, address: Address) -> bool:
+    async def admits(self, identity: str, address: Address, company: str | None = None) -> bool:
         """Whether this sender is let in here, by the people or by the channel's allow list; a stranger's files need not
         be fetched."""
         ...

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent.domain import Member
-from agent.ports.channels import Chat
+from agent.ports.channels import Channel, Chat
 from agent.ports.clock import Clock
 from agent.ports.deliveries import Deliveries, Leases
 from agent.ports.files import Blobs
@@ -37,3 +37,6 @@ class Platform:
     clock: Clock
     report: Callable[[str, str | None], None]
     public_url: str | None
+
+
+Make = Callable[[Platform], Channel]

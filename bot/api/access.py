@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from agent.domain import OPERATOR, Member
 from agent.errors import BadInput, Conflict, NotAuthentic, NotFound
+from agent.ids import ID
 from agent.ports.access import ApiToken, BrowserSession, LoginLink, NewAudit, NewBrowserSession, NewToken
 from bot.api import audit
 from bot.api.viewer import SCOPES, Scope, Viewer, allowed, viewer
@@ -27,7 +28,7 @@ OVERLAP = timedelta(minutes=1)
 SEEN = timedelta(hours=1)
 """How exactly is known when a browser was last seen, so that not every request is a write."""
 
-_TOKEN = re.compile(r"signoff_([0-9]{1,18})_([A-Za-z0-9_-]{43})")
+_TOKEN = re.compile(rf"signoff_({ID})_([A-Za-z0-9_-]{{43}})")
 _NOBODY_SHA256 = "0" * 64
 _NOT_LOGGED_IN = "Log in, or send an API token as `Authorization: Bearer TOKEN`."
 

@@ -27,11 +27,12 @@ from agent.domain import (
     Verdict,
 )
 from agent.errors import BadInput, NotFound
+from agent.ids import MAX_ID
 from agent.policy import electors
 from agent.ports.access import Act
 from agent.ports.listings import ApprovalSelection
 from bot.api import audit
-from bot.api.shapes import MAX_ID, PAGE_SIZE, Body, Moment, Page, Shown, Text, next_page
+from bot.api.shapes import PAGE_SIZE, Body, Moment, Page, Shown, Text, next_page
 from bot.api.viewer import Viewer
 from bot.services import Services
 
@@ -140,7 +141,7 @@ def approval_view(approval: Approval, task: Task, number: int, people: Mapping[s
         kind=approval.kind,
         status=approval.status,
         revision=approval.revision,
-        items=[_item(call, electors(_rule(call), people, task.requester)) for call in approval.items],
+        items=[_item(approval, call, electors(_rule(call), people, task.requester)) for call in approval.items],
         note=approval.note,
         created_at=approval.created_at,
         expires_at=approval.expires_at,
@@ -204,6 +205,7 @@ async def edit_by_form(
 ) -> ApprovalView:
     """The same from a form, which has a field for every argument: a text as it is, anything else as JSON. `form` names
     the item and the revision."""
+    viewer.require("approvals:decide")
     wanted = _edit(services, viewer, approval_id, form)
     card = await _visible(services, viewer, approval_id)
     call = next((call for call in card.items if call.item == form.item), None) if card else None
@@ -212,6 +214,7 @@ async def edit_by_form(
             wanted = replace(wanted, arguments=edited_arguments(call, fields))
         except BadInput as error:
             await services.reception.refuse(card, tried(wanted), received(wanted, ""), error)
+            await _audit_refusal(services, viewer, wanted, error)
             raise
     return await _one(services, await decided(services, viewer, wanted))
 
@@ -242,19 +245,28 @@ def button(services: Services, viewer: Viewer, approval_id: int, decision: Decis
 async def decided(services: Services, viewer: Viewer, event: ButtonPress | Edit) -> Approval:
     """What a viewer pressed or edited, with a row in the audit; errors as of `press` and `edit`."""
     viewer.require("approvals:decide")
-    said: dict[str, Any] = {"verdict": tried(event)}
-    said |= {"items": list(event.items)} if isinstance(event, ButtonPress) else {"item": event.item}
     try:
         if isinstance(event, ButtonPress):
             card = await services.approvals.decide(event, viewer.workspaces)
         else:
             card = await services.approvals.edit(event, viewer.workspaces)
     except BadInput as refusal:
-        await audit.record(services, viewer, "press_refused", str(event.approval_id), code=refusal.code, **said)
+        await _audit_refusal(services, viewer, event, refusal)
         raise
     what: Act = "approval_decided" if isinstance(event, ButtonPress) else "approval_edited"
-    await audit.record(services, viewer, what, str(card.approval_id), **said)
+    await audit.record(services, viewer, what, str(card.approval_id), **_about(event))
     return card
+
+
+async def _audit_refusal(services: Services, viewer: Viewer, event: ButtonPress | Edit, refusal: BadInput) -> None:
+    subject = str(event.approval_id)
+    await audit.record(services, viewer, "press_refused", subject, code=refusal.code, **_about(event))
+
+
+def _about(event: ButtonPress | Edit) -> dict[str, Any]:
+    """What the audit says of an event: no reasons and no arguments."""
+    items = event.items if isinstance(event, ButtonPress) else (event.item,)
+    return {"verdict": tried(event), "items": list(items)}
 
 
 async def visible_approval(services: Services, viewer: Viewer, approval_id: int) -> Approval:
@@ -308,8 +320,8 @@ def _rule(call: Call) -> ApproverRule:
     return call.rule or ApproverRule()
 
 
-def _item(call: Call, able: Sequence[str]) -> ItemView:
-    rule, undecided = _rule(call), call.status in UNDECIDED
+def _item(card: Approval, call: Call, able: Sequence[str]) -> ItemView:
+    rule, undecided = _rule(call), card.status == "open" and call.status in UNDECIDED
     return ItemView(
         item=call.item,
         tool=call.tool,

@@ -39,7 +39,7 @@ async def artifact_file(services: Services, viewer: Viewer, artifact_id: int) ->
     artifact = await _artifact(services, viewer, artifact_id)
     path = services.blobs.path(artifact.sha256)
     if path is None:
-        raise NotFound(f"The bytes of artifact {artifact_id} are not kept any more.", code="gone")
+        raise NotFound(f"The content of {artifact.name} is not kept any more.", code="gone")
     return Path(path), artifact
 
 

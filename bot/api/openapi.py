@@ -9,8 +9,9 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from agent.ids import MAX_ID
 from bot.api.route import Answer, Route
-from bot.api.shapes import MAX_ID, Parameters, Refusal
+from bot.api.shapes import Parameters, Refusal
 
 Json = dict[str, Any]
 Mode = Literal["validation", "serialization"]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from agent import policy_texts as texts
 from agent.domain import Member
-from agent.holes import ATTENDED_TASK, UNATTENDED_TASK, Survey, tightened
+from agent.holes import ATTENDED_TASK, UNATTENDED_TASK, tightened
 from agent.policy import POWERS, Allow, Ask, Rule, electors, said
 from bot.api.approvals import RuleView, rule_view
 from bot.api.shapes import Shown
@@ -65,7 +65,7 @@ class PolicyView(Shown):
 async def show_policy(services: Services, viewer: Viewer) -> PolicyView:
     """Who may do what in the viewer's workspaces, and who decides."""
     viewer.require("people:read")
-    admin, looked_at = "admin" in viewer.member.roles, await survey(services)
+    admin, looked_at = "admin" in viewer.member.roles, await services.survey()
     people, rules = looked_at.people, looked_at.rules
     return PolicyView(
         workspaces=[
@@ -80,19 +80,6 @@ async def show_policy(services: Services, viewer: Viewer) -> PolicyView:
             if admin or own.requester == viewer.member.name
         ],
         holes=[hole.text for hole in looked_at.holes()] if admin else [],
-    )
-
-
-async def survey(services: Services) -> Survey:
-    """What there is to look for holes in."""
-    config = services.config
-    return Survey(
-        rules=services.rules,
-        people=await services.people.by_name(),
-        to=config.asked_at(),
-        channels=config.channels.enabled(),
-        open_channels=config.channels.open_to_all(),
-        closed_channels=config.channels.closed(),
     )
 
 

@@ -12,14 +12,16 @@ from pydantic import BaseModel, ValidationError
 
 from agent.domain import Role
 from agent.errors import BadInput, NotFound
-from agent.json_keys import RepeatedKey, refuse_repeated
-from bot.api.shapes import Body, Parameters, Shown, refusal
+from agent.ids import written_id
+from agent.json_body import json_of, parsed, refusal
+from bot.api.shapes import Body, Parameters, Shown
 from bot.api.viewer import Scope, Viewer
 from bot.services import Services
 
 M = TypeVar("M", bound=BaseModel)
+_CALLED = {"session_id": "conversation"}
+"""What people call a thing, where it is not what its id says."""
 _NAME = re.compile(r"\{(\w+)\}")
-_NUMBER = re.compile(r"[0-9]{1,15}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,10 +37,7 @@ class Call:
 
     def id(self, name: str) -> int:
         """A number of the path; what is none is NotFound like an unknown one."""
-        text = self.request.match_info[name]
-        if not _NUMBER.fullmatch(text):
-            raise NotFound(f"There is no {name.removesuffix('_id')} {text}.")
-        return int(text)
+        return id_in_path(self.request, name)
 
     @property
     def workspace(self) -> str:
@@ -96,8 +95,16 @@ class Route:
         return {
             "query": self.query and _parameters(self.query, _once(request)),
             "headers": self.headers and _parameters(self.headers, _known(self.headers, request)),
-            "body": self.body and _parsed(self.body, await _json(request)),
+            "body": self.body and parsed(self.body, await json_of(request)),
         }
+
+
+def id_in_path(request: web.Request, name: str) -> int:
+    """A number of the path, as `task_id`; what is none is NotFound like an unknown one."""
+    text = request.match_info[name]
+    if (found := written_id(text)) is None:
+        raise NotFound(f"There is no {_CALLED.get(name, name.removesuffix('_id'))} {text}.")
+    return found
 
 
 def _known(model: type[Parameters], request: web.Request) -> dict[str, str]:
@@ -115,28 +122,8 @@ def _once(request: web.Request) -> dict[str, str]:
     return query
 
 
-async def _json(request: web.Request) -> bytes:
-    if request.content_type != "application/json":
-        raise web.HTTPUnsupportedMediaType(text="Send the body as application/json.")
-    if (request.charset or "utf-8").lower() not in {"utf-8", "utf8"}:
-        raise web.HTTPUnsupportedMediaType(text=f"JSON is UTF-8, not {request.charset}.")
-    return await request.read()
-
-
 def _parameters(model: type[M], values: Mapping[str, str]) -> M:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise refusal(error) from None
-
-
-def _parsed(model: type[M], body: bytes) -> M:
-    try:
-        refuse_repeated(body)
-        return model.model_validate_json(body)
-    except RepeatedKey as error:
-        raise web.HTTPBadRequest(text=str(error)) from None
-    except ValidationError as error:
-        if error.errors()[0]["type"] == "json_invalid":
-            raise web.HTTPBadRequest(text="The body is not JSON in UTF-8.") from None
         raise refusal(error) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 
 import orjson
 from aiohttp import web
@@ -19,11 +19,10 @@ from bot.services import Services
 class Api:
     """Answers `/v1` and `/openapi.json`."""
 
-    def __init__(self, services: Services, streams: Streams | None = None) -> None:
+    def __init__(self, services: Services) -> None:
         self._services = services
-        self._streams = streams or Streams()
-        self.table = table(self._streams)
-        self._document = orjson.dumps(document(self.table))
+        self.streams = Streams()
+        self.table = table(self.streams)
 
     def routes(self) -> list[Guarded]:
         """Every route with what it asks of the caller."""
@@ -35,7 +34,11 @@ class Api:
 
     def close(self) -> None:
         """End the streams."""
-        self._streams.close()
+        self.streams.close()
+
+    @cached_property
+    def _document(self) -> bytes:
+        return orjson.dumps(document(self.table))
 
     async def _answer(self, route: Route, request: web.Request) -> web.StreamResponse:
         read = await route.read(request)

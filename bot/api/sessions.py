@@ -120,7 +120,7 @@ async def visible_session(services: Services, viewer: Viewer, session_id: int) -
     """A conversation as its row; a foreign one is NotFound like an unknown one."""
     found = await services.store.session(session_id)
     if not viewer.sees(found.session.workspace):
-        raise NotFound(f"There is no session {session_id}.")
+        raise NotFound(f"There is no conversation {session_id}.")
     return found
 
 

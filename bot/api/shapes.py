@@ -18,12 +18,11 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from agent.errors import BadInput
+from agent.ids import MAX_ID
+from agent.json_body import refusal
 
 M = TypeVar("M", bound=BaseModel)
 
-MAX_ID = 2**53 - 1
-"""The largest whole number that every JSON parser keeps exact (RFC 8259, section 6)."""
 PAGE_SIZE = 50
 _WHOLE = re.compile(r"-?[0-9]{1,16}")
 
@@ -106,24 +105,12 @@ class Refusal(Shown):
     error: Problem
 
 
-# What pydantic calls the length of a text behind a validator.
-_ITEMS = re.compile(r"^Value should have (at (?:most|least) \d+) items? after validation")
-
-
 def filled(model: type[M], **values: Any) -> M:
     """A model of what a person typed; BadInput names the field that does not fit."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
         raise refusal(error) from None
-
-
-def refusal(error: ValidationError) -> BadInput:
-    """What is wrong first, and with which field."""
-    problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    field = ".".join(map(str, problem["loc"])) or "body"
-    message = _ITEMS.sub(r"write \1 characters", problem["msg"].removeprefix("Value error, "))
-    return BadInput(f"{field}: {message}.", field=field)
 
 
 def next_page(ids: list[int], page_size: int) -> int | None:

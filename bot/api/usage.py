@@ -107,7 +107,7 @@ def _added(one: UsageSum, other: UsageSum) -> UsageSum:
 
 
 def _line(key: str, one: UsageSum) -> UsageLine:
-    known = one.unpriced < one.calls
+    known = one.unpriced < one.calls or not one.calls
     return UsageLine(
         key=key,
         calls=one.calls,

@@ -12,22 +12,23 @@ import typer
 from agent import cards
 from agent.decisions import number_of
 from agent.domain import Approval, Outcome, Verdict
-from agent.errors import BadInput
+from agent.errors import BadInput, NotFound
+from agent.ids import MAX_ID
 from agent.previews import visible
 from bot.api import approvals as api
 from bot.api.approvals import Decision, NewArguments
 from bot.api.shapes import filled
 from bot.api.tasks import ask_again as propose_again
-from bot.api.viewer import terminal
+from bot.api.viewer import Viewer, terminal
 from bot.cli import display
-from bot.cli.options import DEFAULT_CONFIG, LARGEST_ID, AsJson, ConfigPath
+from bot.cli.options import DEFAULT_CONFIG, AsJson, ConfigPath
 from bot.config import Config, load_config
 from bot.logs import start_logging
 from bot.services import Services, connected
 
 MOST = 1_000
 """Cards that are listed at once."""
-ApprovalId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST_ID)]
+ApprovalId = Annotated[int, typer.Argument(metavar="ID", min=1, max=MAX_ID)]
 Items = Annotated[list[int] | None, typer.Option("--item", metavar="N", help="Only this item; repeat it for several.")]
 
 
@@ -97,10 +98,9 @@ def edit(
     async def work() -> None:
         async with connected(_settings(config)) as services:
             viewer = terminal(services.people, services.workspaces)
-            shown = await api.show_approval(services, viewer, approval_id)
-            now: dict[str, Any] = next((one.arguments for one in shown.items if one.item == item), {})
+            now, revision = await _now(services, viewer, approval_id, item)
             arguments = {**now, **dict(_argument(text, now) for text in argument)}
-            new = filled(NewArguments, item=item, arguments=arguments, revision=shown.revision)
+            new = filled(NewArguments, item=item, arguments=arguments, revision=revision)
             await api.edit(services, viewer, approval_id, new)
             print(await _text(services, await api.visible_approval(services, viewer, approval_id)))
 
@@ -112,6 +112,15 @@ def _settings(path: Path) -> Config:
     settings = load_config(path)
     start_logging(settings.bot.log.model_copy(update={"level": "error"}), settings.secrets())
     return settings
+
+
+async def _now(services: Services, viewer: Viewer, approval_id: int, item: int) -> tuple[dict[str, Any], int | None]:
+    """The arguments of an item and the revision of its card; none of what is not there, which the edit itself says."""
+    try:
+        shown = await api.show_approval(services, viewer, approval_id)
+    except NotFound:
+        return {}, None
+    return next((one.arguments for one in shown.items if one.item == item), {}), shown.revision
 
 
 def _argument(text: str, now: dict[str, Any]) -> tuple[str, Any]:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from agent.errors import ModelError, SignoffError
-from bot.api.policy import PolicyView, PowerRule, WorkspacePolicy, show_policy, survey
+from bot.api.policy import PolicyView, PowerRule, WorkspacePolicy, show_policy
 from bot.api.viewer import terminal
 from bot.cli import display
 from bot.cli.options import DEFAULT_CONFIG, AsJson, ConfigPath
@@ -73,10 +73,13 @@ async def _running(services: Services, *, online: bool) -> AsyncIterator[Finding
     config = services.config
     where = "PostgreSQL" if config.storage.url else str(config.bot.data_dir)
     yield Finding("database", True, where)
+    if config.channels.console.enabled:
+        yield Finding("channel console", True, f"{services.url('/')} (`signoff login-link NAME` lets a person in)")
     if config.channels.webhook.enabled:
-        hooks = await services.store.hooks()
-        yield Finding("channel webhook", True, f"{len(hooks)} hooks at {services.url('/hooks/NAME')}")
-    holes = (await survey(services)).holes()
+        count = len(await services.store.hooks())
+        hooks = f"{count} {'hook' if count == 1 else 'hooks'}"
+        yield Finding("channel webhook", True, f"{hooks} at {services.url('/hooks/NAME')}")
+    holes = (await services.survey()).holes()
     told = (
         f"{len(holes)} {'hole' if len(holes) == 1 else 'holes'}; `signoff check --policy` tells"
         if holes
@@ -108,7 +111,7 @@ def _policy(config: Config, *, as_json: bool) -> int:
 
 async def _looked_up(config: Config) -> tuple[PolicyView, bool]:
     async with connected(config) as services:
-        blocks = any(hole.blocks for hole in (await survey(services)).holes())
+        blocks = any(hole.blocks for hole in (await services.survey()).holes())
         return await show_policy(services, terminal(services.people, services.workspaces)), blocks
 
 

@@ -12,7 +12,4 @@ ConfigPath = Annotated[
 ]
 DEFAULT_CONFIG = Path("config.yaml")
 
-LARGEST_ID = 2**63 - 1
-"""What a database takes as a number; a larger one is a typing mistake."""
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

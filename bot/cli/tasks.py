@@ -11,22 +11,23 @@ import typer
 
 from agent.domain import TERMINAL, Entry
 from agent.errors import NotFound
+from agent.ids import MAX_ID
 from agent.ports.listings import Listings
 from agent.ports.store import TaskState
 from agent.previews import visible
 from bot.api import tasks as api
 from bot.api.viewer import Viewer, terminal
 from bot.cli import display
-from bot.cli.options import DEFAULT_CONFIG, LARGEST_ID, AsJson, ConfigPath
+from bot.cli.options import DEFAULT_CONFIG, AsJson, ConfigPath
 from bot.config import load_config
 from bot.services import Services, connected
 
 FOLLOW_SECONDS = 0.2
-TaskId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST_ID)]
+TaskId = Annotated[int, typer.Argument(metavar="ID", min=1, max=MAX_ID)]
 
 
 def tasks(
-    task_id: Annotated[int | None, typer.Argument(metavar="ID", min=1, max=LARGEST_ID)] = None,
+    task_id: Annotated[int | None, typer.Argument(metavar="ID", min=1, max=MAX_ID)] = None,
     *,
     follow: Annotated[bool, typer.Option("--follow", help="Go on until the task ends or waits.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many of the newest to list.")] = 50,

@@ -11,6 +11,7 @@ from aiohttp import web
 from agent.errors import Forbidden, NotAuthentic, NotFound
 from bot.api import access
 from bot.api.access import Browser
+from bot.entrance.later import Later
 from bot.entrance.proxies import Arrival, Proxies
 from bot.entrance.rules import CSRF_TOKEN, VIEWER, Guarded, Rule
 from bot.services import Services
@@ -25,24 +26,29 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Door:
-    """The way in to `/v1` and the pages."""
+    """The way in to what is `guarded`, which is loaded when somebody comes."""
 
-    def __init__(self, services: Services, guarded: Iterable[Guarded]) -> None:
+    def __init__(self, services: Services, guarded: Callable[[], Iterable[Guarded]]) -> None:
         http = services.config.bot.http
         self._services = services
         self._proxies = Proxies(http.trusted_proxies, http.public_url)
-        self._guarded = tuple(guarded)
+        self._guarded = guarded
         self._rules: dict[tuple[str, str], Rule | None] = {}
 
     def mount(self, app: web.Application) -> None:
         """Add the routes, and stand before everything the application has."""
         for route in app.router.routes():
             self._note(route, None)
-        for guarded in self._guarded:
-            for route in app.router.add_routes([guarded.route]):
-                self._note(route, guarded.rule)
+        app.router.register_resource(Later(self._behind))
         app.middlewares.append(self._let_in)
         app.on_response_prepare.append(_hand_out_cookie)
+
+    def _behind(self) -> web.UrlDispatcher:
+        router = web.UrlDispatcher()
+        for guarded in self._guarded():
+            for route in router.add_routes([guarded.route]):
+                self._note(route, guarded.rule)
+        return router
 
     def _note(self, route: web.AbstractRoute, rule: Rule | None) -> None:
         if route.resource is not None:

@@ -18,5 +18,6 @@ SECURITY = {
 
 async def secure(_: web.Request, response: web.StreamResponse) -> None:
     """A signal for `on_response_prepare`; a handler that set a stricter value keeps it."""
+    response.headers["Server"] = "signoff"  # instead of the versions of Python and aiohttp
     for name, value in SECURITY.items():
         response.headers.setdefault(name, value)

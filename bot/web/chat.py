@@ -8,7 +8,9 @@ from pydantic import ValidationError
 from agent.commands import Command, parse
 from agent.domain import IncomingFile, Received
 from agent.errors import BadInput
+from agent.ids import written_id
 from bot.api.desk import MemberDesk
+from bot.api.route import id_in_path
 from bot.api.sessions import (
     MAX_TITLE,
     SessionView,
@@ -23,7 +25,7 @@ from bot.api.workspaces import list_workspaces
 from bot.entrance.rules import VIEWER, Guarded, Rule
 from bot.web.forms import Form, read_form
 from bot.web.live import LiveChat, load_turn
-from bot.web.shell import SESSIONS_SHOWN, Shell, number, see_other, wants_fragment, whole
+from bot.web.shell import SESSIONS_SHOWN, Shell, see_other, wants_fragment
 
 TURNS_SHOWN = 20
 PAGE = Rule(page=True)
@@ -63,7 +65,7 @@ class Chat:
     async def _list(self, request: web.Request) -> web.StreamResponse:
         """The chats beside every page."""
         found = await list_sessions(self._services, request[VIEWER], mine=True, page_size=SESSIONS_SHOWN)
-        now = whole(request.query.get("now", ""))
+        now = written_id(request.query.get("now", ""))
         return self._shell.fragment(request, "sessions.html", sessions=found.sessions, session_id=now)
 
     async def _archived(self, request: web.Request) -> web.StreamResponse:
@@ -71,10 +73,10 @@ class Chat:
         return await self._shell.page(request, "archived.html", here="chat", archived=found.sessions)
 
     async def _show(self, request: web.Request) -> web.StreamResponse:
-        viewer, session_id = request[VIEWER], number(request, "session_id")
+        viewer, session_id = request[VIEWER], id_in_path(request, "session_id")
         session = await show_session(self._services, viewer, session_id)
         which = TaskFilter(session_id=session_id)
-        before = whole(request.query.get("before", ""))
+        before = written_id(request.query.get("before", ""))
         tasks = (await list_tasks(self._services, viewer, which, page_size=TURNS_SHOWN, before=before)).tasks
         turns = [await load_turn(self._services, viewer, task.task_id) for task in reversed(tasks)]
         unfinished = [turn.task.task_id for turn in turns if not turn.ended]
@@ -91,7 +93,7 @@ class Chat:
         )
 
     async def _follow(self, request: web.Request) -> web.StreamResponse:
-        return await self._live.follow(request, number(request, "session_id"))
+        return await self._live.follow(request, id_in_path(request, "session_id"))
 
     # --- what people say ------------------------------------------------------------------------------------------
 
@@ -106,7 +108,7 @@ class Chat:
         return see_other(request, f"/chat/{accepted.session_id}")
 
     async def _say(self, request: web.Request) -> web.StreamResponse:
-        viewer, session_id = request[VIEWER], number(request, "session_id")
+        viewer, session_id = request[VIEWER], id_in_path(request, "session_id")
         form = await self._form(request)
         if (command := _command(form)) is not None:
             session = (await visible_session(self._services, viewer, session_id)).session
@@ -145,12 +147,12 @@ class Chat:
     async def _rename(self, request: web.Request) -> web.StreamResponse:
         form = await self._form(request)
         title = " ".join(form.text("title").split())[:MAX_TITLE]
-        session = await rename_session(self._services, request[VIEWER], number(request, "session_id"), title)
+        session = await rename_session(self._services, request[VIEWER], id_in_path(request, "session_id"), title)
         return _shown(request, session)
 
     async def _archive(self, request: web.Request) -> web.StreamResponse:
         archived = (await self._form(request)).text("archived") == "true"
-        session_id = number(request, "session_id")
+        session_id = id_in_path(request, "session_id")
         session = await archive_session(self._services, request[VIEWER], session_id, archived=archived)
         return see_other(request, "/chat") if archived else _shown(request, session)
 

@@ -9,6 +9,7 @@ from time import perf_counter
 
 from aiohttp import web
 
+from agent.ids import written_id
 from bot.api.events import Event, ProgressView, StatusView, follow
 from bot.api.sessions import show_session
 from bot.api.stream import Streams
@@ -16,7 +17,7 @@ from bot.api.tasks import TaskFilter, journal, list_tasks, show_task
 from bot.api.viewer import Viewer
 from bot.entrance.rules import VIEWER
 from bot.services import Services
-from bot.web.shell import Shell, whole
+from bot.web.shell import Shell
 from bot.web.turn import Turn, turn
 
 PAUSE_SECONDS = 0.05
@@ -48,7 +49,7 @@ class LiveChat:
         viewer = request[VIEWER]
         await show_session(self._services, viewer, session_id)
         wanted = request.headers.get("Last-Event-ID") or request.query.get("from", "")
-        return await self._streams.write(request, self._chunks(request, session_id, whole(wanted) or 1))
+        return await self._streams.write(request, self._chunks(request, session_id, written_id(wanted) or 1))
 
     async def _chunks(self, request: web.Request, session_id: int, first: int) -> AsyncGenerator[str, None]:
         viewer, which = request[VIEWER], TaskFilter(session_id=session_id)

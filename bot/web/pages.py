@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from aiohttp import web
-from aiohttp.typedefs import Middleware
 
 from bot.api.stream import Streams
 from bot.entrance.rules import Guarded
@@ -12,7 +11,6 @@ from bot.web.chat import Chat
 from bot.web.live import LiveChat
 from bot.web.people import PeoplePages
 from bot.web.policy import PolicyPage
-from bot.web.refusals import errors_as_pages
 from bot.web.shell import Shell
 from bot.web.shelves import Shelves
 from bot.web.work import Work
@@ -37,10 +35,6 @@ class Pages:
         """Every page and part with what it asks of whoever opens it."""
         static = Guarded(web.get("/static/{name}", self._static), None)
         return [static, *(guarded for part in self._parts for guarded in part.routes())]
-
-    def middleware(self) -> Middleware:
-        """Shows errors as pages to those who look at pages."""
-        return errors_as_pages(self.shell)
 
     async def _static(self, request: web.Request) -> web.Response:
         """A file that comes with the pages; under its version's name it never changes."""

@@ -8,14 +8,14 @@ import orjson
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from bot.web.shell import Shell
+from bot.entrance.door import BROWSER
 
 _PROGRAMS = ("/v1/", "/hooks/", "/openapi.json", "/healthz", "/readyz")
-"""Paths that programs use, whatever they say they accept."""
+"""Paths that programs use, whatever they say they accept; below /v1 a browser only opens the link of a file."""
 
 
-def errors_as_pages(shell: Shell) -> Middleware:
-    """A middleware around the one that makes JSON of errors."""
+def errors_as_pages(refusal: Callable[[web.Request, int, str], web.Response]) -> Middleware:
+    """A middleware around the one that makes JSON of errors; `refusal` makes the page."""
 
     @web.middleware
     async def as_page(
@@ -25,7 +25,7 @@ def errors_as_pages(shell: Shell) -> Middleware:
         message = _message(response) if _from_a_page(request) else None
         if message is None:
             return response
-        shown = shell.refusal(request, response.status, message)
+        shown = refusal(request, response.status, message)
         if "Retry-After" in response.headers:
             shown.headers["Retry-After"] = response.headers["Retry-After"]
         return shown
@@ -42,4 +42,6 @@ def _message(response: web.StreamResponse) -> str | None:
 
 
 def _from_a_page(request: web.Request) -> bool:
-    return "text/html" in request.headers.get("Accept", "") and not request.path.startswith(_PROGRAMS)
+    if "text/html" not in request.headers.get("Accept", ""):
+        return False
+    return not request.path.startswith(_PROGRAMS) or (BROWSER in request and request.method == "GET")

@@ -36,7 +36,7 @@ class StaticFile:
 
 
 class Rendering:
-    """Renders templates; made at the first page, because its libraries take their time to load."""
+    """Renders templates."""
 
     def __init__(self) -> None:
         self.static = {path.name: _static(path) for path in sorted((HERE / "static").iterdir())}

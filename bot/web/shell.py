@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
-from agent.errors import NotFound
 from bot.api.approvals import cards
 from bot.api.sessions import list_sessions
 from bot.entrance.rules import CSRF_TOKEN, VIEWER
 from bot.services import Services
+from bot.web.rendering import Rendering
 from bot.web.rights import rights
-
-if TYPE_CHECKING:
-    from bot.web.rendering import Rendering
 
 SESSIONS_SHOWN = 40
 """Chats beside every page."""
 MOST_WAITING = 99
-_NUMBER = re.compile(r"[0-9]{1,15}")
 _FRAGMENT_ERRORS = {"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Push-Url": "false"}
 """An error of a part of a page is told above it and replaces nothing."""
 _TITLES = {
@@ -40,13 +34,7 @@ class Shell:
 
     def __init__(self, services: Services) -> None:
         self.services = services
-
-    @cached_property
-    def rendering(self) -> Rendering:
-        """Made at the first page: it loads the template engine."""
-        from bot.web.rendering import Rendering  # noqa: PLC0415 - not before somebody opens a page
-
-        return Rendering()
+        self.rendering = Rendering()
 
     async def page(self, request: web.Request, template: str, *, status: int = 200, **values: Any) -> web.Response:
         """A whole page."""
@@ -79,24 +67,11 @@ class Shell:
             response = self._html("toast.html", values, status)
             response.headers.update(_FRAGMENT_ERRORS)
             return response
-        return self._html("error.html", values | {"known": VIEWER in request}, status)
+        return self._html("error.html", values, status)
 
     def _html(self, template: str, values: dict[str, Any], status: int) -> web.Response:
         text = self.rendering.render(template, **values)
         return web.Response(status=status, text=text, content_type="text/html", headers={"Cache-Control": "no-store"})
-
-
-def number(request: web.Request, name: str) -> int:
-    """A number of the path; what is none is NotFound like an unknown one."""
-    text = request.match_info[name]
-    if not _NUMBER.fullmatch(text):
-        raise NotFound(f"There is no {name.removesuffix('_id')} {text}.")
-    return int(text)
-
-
-def whole(text: str) -> int | None:
-    """A number that somebody may have changed in an address; None for anything else."""
-    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def wants_fragment(request: web.Request) -> bool:

@@ -22,7 +22,7 @@ LINE = 120
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """A tool call on its line. `seconds` is from when it could begin to its result; `result` is the start of that."""
+    """A tool call on its line. `seconds` is how long its tool ran; `result` is the start of what it gave."""
 
     tool: str
     target: str
@@ -102,7 +102,6 @@ class _Layout:
     parts: list[Part] = field(default_factory=list)
     at: list[datetime | None] = field(default_factory=list)
     steps: dict[str, tuple[int, int]] = field(default_factory=dict)
-    begun: datetime | None = None
 
     def add(self, entry: EntryView) -> None:
         if entry.kind == "assistant":
@@ -126,7 +125,6 @@ class _Layout:
         return _merged(self.parts)
 
     def _said(self, entry: EntryView) -> None:
-        self.begun = entry.at
         text, calls = str(entry.data.get("text") or ""), entry.data.get("calls") or ()
         if text.strip():
             self._append(Said(text=text), entry.at)
@@ -147,8 +145,6 @@ class _Layout:
             self._append(Said(text=text), at)
 
     def _decision(self, entry: EntryView) -> None:
-        if entry.data.get("verdict") != "refused":
-            self.begun = entry.at
         if notable(entry.data):
             self._append(Notes(lines=[told(entry.data)]), entry.at)
 
@@ -163,11 +159,10 @@ class _Layout:
         part = self.parts[place[0]]
         if isinstance(part, Steps):
             steps = list(part.steps)
-            took = (entry.at - self.begun).total_seconds() if entry.at and self.begun else None
             steps[place[1]] = replace(
                 steps[place[1]],
                 state=state_of(str(entry.data.get("status"))),
-                seconds=took,
+                seconds=entry.data.get("seconds"),
                 result=_start(str(entry.data.get("text") or "")),
             )
             self.parts[place[0]] = Steps(steps=steps)

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from agent.domain import ApprovalStatus, Origin, TaskStatus
 from agent.errors import BadInput, Conflict
+from agent.ids import written_id
 from bot.api.approvals import (
     ApprovalView,
     Decision,
@@ -22,13 +23,14 @@ from bot.api.approvals import (
     show_approval,
 )
 from bot.api.people import list_people
+from bot.api.route import id_in_path
 from bot.api.shapes import filled
 from bot.api.tasks import TaskFilter, ask_again, cancel_task, journal, list_tasks, show_task
 from bot.api.workspaces import list_workspaces
 from bot.entrance.rules import VIEWER, Guarded, Rule
 from bot.web.forms import Form, read_form
 from bot.web.live import load_turn
-from bot.web.shell import MOST_WAITING, Shell, number, see_other, wants_fragment, whole
+from bot.web.shell import MOST_WAITING, Shell, see_other, wants_fragment
 
 PAGE = Rule(page=True)
 
@@ -70,7 +72,7 @@ class Work:
             wanted = TaskFilter.model_validate(chosen)
         except ValidationError:
             raise BadInput("There is no such filter.", code="bad_filter") from None
-        found = await list_tasks(self._services, viewer, wanted, before=whole(request.query.get("before", "")))
+        found = await list_tasks(self._services, viewer, wanted, before=written_id(request.query.get("before", "")))
         return await self._shell.page(
             request,
             "tasks.html",
@@ -85,7 +87,7 @@ class Work:
         )
 
     async def _task(self, request: web.Request) -> web.StreamResponse:
-        viewer, task_id = request[VIEWER], number(request, "task_id")
+        viewer, task_id = request[VIEWER], id_in_path(request, "task_id")
         return await self._shell.page(
             request,
             "task.html",
@@ -96,7 +98,7 @@ class Work:
 
     async def _cancel(self, request: web.Request) -> web.StreamResponse:
         """A task that has ended meanwhile needs no stop; whoever asked sees how it ended."""
-        viewer, task_id = request[VIEWER], number(request, "task_id")
+        viewer, task_id = request[VIEWER], id_in_path(request, "task_id")
         try:
             await cancel_task(self._services, viewer, task_id)
         except Conflict:
@@ -124,7 +126,7 @@ class Work:
 
     async def _approval(self, request: web.Request) -> web.StreamResponse:
         viewer = request[VIEWER]
-        card = await show_approval(self._services, viewer, number(request, "approval_id"))
+        card = await show_approval(self._services, viewer, id_in_path(request, "approval_id"))
         task = await show_task(self._services, viewer, card.task_id)
         return await self._shell.page(
             request,
@@ -137,18 +139,18 @@ class Work:
 
     async def _decide(self, request: web.Request) -> web.StreamResponse:
         """A press. Whoever comes second sees who was first, on the card as it is now."""
-        viewer, approval_id = request[VIEWER], number(request, "approval_id")
+        viewer, approval_id = request[VIEWER], id_in_path(request, "approval_id")
         decision = _decision(await self._form(request))
         return await self._pressed(request, approval_id, decide(self._services, viewer, approval_id, decision))
 
     async def _edit(self, request: web.Request) -> web.StreamResponse:
         """Other arguments for an item. Whoever wrote them sees what they would do, or why they cannot be taken."""
-        viewer, approval_id = request[VIEWER], number(request, "approval_id")
+        viewer, approval_id = request[VIEWER], id_in_path(request, "approval_id")
         form = await self._form(request)
         prefix = "argument."
         fields = {name.removeprefix(prefix): text for name, text in form.fields.items() if name.startswith(prefix)}
         wanted = filled(
-            NewArguments, item=whole(form.text("item")), arguments={}, revision=whole(form.text("revision"))
+            NewArguments, item=written_id(form.text("item")), arguments={}, revision=written_id(form.text("revision"))
         )
         work = edit_by_form(self._services, viewer, approval_id, wanted, fields)
         return await self._pressed(request, approval_id, work, Draft(item=wanted.item, fields=fields))
@@ -171,7 +173,7 @@ class Work:
         return self._shell.fragment(request, "card.html", card=card, note=note, draft=draft)
 
     async def _ask_again(self, request: web.Request) -> web.StreamResponse:
-        task = await ask_again(self._services, request[VIEWER], number(request, "approval_id"))
+        task = await ask_again(self._services, request[VIEWER], id_in_path(request, "approval_id"))
         return see_other(request, f"/chat/{task.session_id}")
 
     async def _form(self, request: web.Request) -> Form:
@@ -181,10 +183,10 @@ class Work:
 def _decision(form: Form) -> Decision:
     given: dict[str, Any] = {
         "verdict": form.text("verdict"),
-        "items": [item for text in form.text("items").split() if (item := whole(text)) is not None],
+        "items": [item for text in form.text("items").split() if (item := written_id(text)) is not None],
         "reason": form.text("reason").strip(),
         "outcome": form.text("outcome") or None,
-        "revision": whole(form.text("revision")),
+        "revision": written_id(form.text("revision")),
     }
     try:
         return Decision(**given)

@@ -8,9 +8,9 @@ from datetime import datetime
 from agent.commands import WORDS
 from agent.domain import Address
 from agent.ports.channels import ChannelMessage
-from channels.admission import Groups
 from channels.telegram.incoming import album_text, joined
 from channels.telegram.menu import START
+from channels.telegram.settings import Groups
 from channels.telegram.updates import Piece
 
 

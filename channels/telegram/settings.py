@@ -23,17 +23,20 @@ def _address(url: str) -> str:
 
 
 Token = Annotated[SecretStr, AfterValidator(_token)]
+Groups = Literal["mention", "reply", "all"]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s?#]+$"), AfterValidator(_address)]
 
 
 class TelegramSettings(ChatSettings):
     """`mode` polling asks Telegram for updates; webhook has it post them to `bot.http.public_url`.
 
+    `groups`: what is heard in a group, namely messages that name the bot, also replies to what it said, or everything.
     `base_url` and `base_file_url`, to which the token is added, may name a self-hosted Bot API server.
     """
 
     token: Token | None = None
     mode: Literal["polling", "webhook"] = "polling"
+    groups: Groups = "mention"
     base_url: Url = "https://api.telegram.org/bot"
     base_file_url: Url = "https://api.telegram.org/file/bot"
 

@@ -97,7 +97,7 @@ def entries_after(connection: Connection, task_id: int, after: int) -> list[Entr
 def session(connection: Connection, session_id: int) -> ListedSession:
     found = connection.execute(ONE_SESSION, {"of_session": session_id}).all()
     if not found:
-        raise NotFound(f"There is no session {session_id}.")
+        raise NotFound(f"There is no conversation {session_id}.")
     return _listed(connection, found)[0]
 
 
@@ -132,7 +132,7 @@ def new_session(connection: Connection, address: Address, workspace: str, title:
 def change_session(connection: Connection, session_id: int, **wanted: str | bool | None) -> None:
     changes = {name: value for name, value in wanted.items() if value is not None}
     if changes and not connection.execute(THIS_SESSION.values(changes), {"of_session": session_id}).rowcount:
-        raise NotFound(f"There is no session {session_id}.")
+        raise NotFound(f"There is no conversation {session_id}.")
 
 
 def newest_approvals(

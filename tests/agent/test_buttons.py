@@ -94,7 +94,7 @@ def test_every_button_of_a_card_can_be_read() -> None:
 def test_a_verdict_by_button(verb: Verb, item: int | None, fields: dict[str, str], wanted: dict[str, Any]) -> None:
     """With the revision of what the button was shown on."""
     assert decided(verb, item, **fields) == ButtonPress(
-        dedup_key="k", presser=PEOPLE["bob"], pressed_at=SOON, token="t", revision=1, **wanted
+        dedup_key="k", presser=PEOPLE["bob"], pressed_at=SOON, token="t", approval_id=7, revision=1, **wanted
     )
 
 

@@ -148,6 +148,18 @@ def test_a_request_is_numbered_with_sender_origin_time_and_files() -> None:
     assert history.messages(state(of=of), [], MODEL) == [message], "the same before the first row is written"
 
 
+def test_a_request_says_which_of_its_files_are_missing() -> None:
+    """Behind those that are there, from its own row; what came later in the task says nothing of them."""
+    missing = [{"name": "b.txt", "reason": "It was deleted."}]
+    first = Entry(kind="user", data={"text": "Sum it up", "files": ["inbox/a.csv"], "missing": missing})
+    of = task(3, "Sum it up", files=("inbox/a.csv",))
+    request, later = history.messages(state(first, user("And?"), of=of), [], MODEL)
+    assert request["content"].endswith(
+        "Files sent along:\n- inbox/a.csv\n\nSent along, but it could not be fetched:\n- b.txt: It was deleted."
+    )
+    assert "b.txt" not in later["content"]
+
+
 def test_a_stopped_task_ends_with_what_its_requester_was_told() -> None:
     """The next user message never stands right behind a tool result of another task."""
     stopped = past(
@@ -189,6 +201,8 @@ ENTRIES = st.one_of(
             Entry(kind="assistant", data={"calls": {"id": "c1"}}),
             Entry(kind="tool", data={"call_id": ["c1"], "text": None}),
             Entry(kind="user", data={"text": None}),
+            Entry(kind="user", data={"text": "", "missing": [{"name": "a.txt", "reason": "It is gone."}, None, {}]}),
+            Entry(kind="user", data={"text": "", "missing": 7}),
         ]
     ),
 )

@@ -169,7 +169,7 @@ def results(call: ProposedCall) -> str:
         case "analyze_table", path:
             return f"A summary.\n\n```json\n{json.dumps({**ANALYSIS, 'file': path})}\n```"
         case "write_file" | "write_sheet", path:
-            return f"Wrote {path}."
+            return f"Wrote {path}: 12 bytes."
     return "# Invoice summary"
 
 
@@ -238,6 +238,18 @@ async def test_a_denial_is_said() -> None:
     closing = (await flagship(denied))[-1].text
     assert "Written: reports/invoice-summary.md." in closing
     assert "Not written:\n- reports/invoice-summary.xlsx: Not run: Ann denied it. Wrong month." in closing
+
+
+async def test_an_edit_is_followed() -> None:
+    """What a person had written under another name is told under that name."""
+    told = '[Ann changed the arguments of this call before approving it:]\npath: "a" → "b"\n\nWrote b.xlsx: 12 rows.'
+
+    def edited(call: ProposedCall) -> str:
+        return told if call.name == "write_sheet" else results(call)
+
+    closing = (await flagship(edited))[-1].text
+    assert "Written: reports/invoice-summary.md, b.xlsx." in closing
+    assert "Not written" not in closing
 
 
 async def test_nothing_to_measure() -> None:

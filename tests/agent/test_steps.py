@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.domain import CallStatus, Entry, TaskStatus
-from agent.ports.channels import StepState
+from agent.ports.channels import StepLine, StepState
 from agent.skills import SkillSource
 from agent.steps import TARGET_SHOWN, TOOLS, label, steps, target
+from tests.agent.test_history import ENTRIES
 from tools.processes import ProcessPool
 from tools.registry import build_tool_registry
 
@@ -26,8 +27,9 @@ def turn(*calls: tuple[str, str, Any]) -> Entry:
     return Entry(kind="assistant", data={"text": "", "calls": made})
 
 
-def result(call_id: str, status: CallStatus = "done") -> Entry:
-    return Entry(kind="tool", data={"call_id": call_id, "name": "x", "text": "", "status": status, "net": True})
+def result(call_id: str, status: CallStatus = "done", **more: Any) -> Entry:
+    data = {"call_id": call_id, "name": "x", "text": "", "status": status, "net": True}
+    return Entry(kind="tool", data=data | more)
 
 
 def test_calls_are_told_in_the_order_of_the_model() -> None:
@@ -36,15 +38,21 @@ def test_calls_are_told_in_the_order_of_the_model() -> None:
         Entry(kind="user", data={"text": "Go", "files": []}),
         turn(("a", "read_file", {"path": "notes.md"}), ("b", "glob", {"pattern": "*.csv"})),
         result("b"),
-        result("a", "failed"),
+        result("a", "failed", seconds=1.25),
         turn(("c", "write_file", {"path": "out.md", "content": "x"})),
         Entry(kind="status", data={"status": "running"}),
     ]
-    assert [(one.call_id, one.label, one.target, one.state) for one in steps(entries, "running")] == [
-        ("a", "Read", "notes.md", "failed"),
-        ("b", "Found files", "*.csv", "done"),
-        ("c", "Writing", "out.md", "running"),
-    ]
+    assert steps(entries, "running") == (
+        StepLine(call_id="a", label="Read", target="notes.md", state="failed", seconds=1.25),
+        StepLine(call_id="b", label="Found files", target="*.csv", state="done"),
+        StepLine(call_id="c", label="Writing", target="out.md", state="running"),
+    )
+
+
+@given(st.lists(ENTRIES, max_size=8))
+def test_rows_in_any_damage_are_passed_over(entries: list[Entry]) -> None:
+    """They would keep an answer from going out."""
+    assert all(isinstance(line.call_id, str) for line in steps(entries, "done"))
 
 
 @pytest.mark.parametrize(

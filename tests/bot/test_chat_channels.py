@@ -15,7 +15,6 @@ from agent.domain import Address
 from agent.errors import ChannelUnavailable
 from agent.ports.channels import Channel
 from agent.ports.platform import Platform
-from bot.api.policy import survey
 from bot.app import App, started
 from bot.chat import platform_chat
 from bot.config import ChannelsSettings, Config, load_config
@@ -81,6 +80,7 @@ async def test_somebody_on_the_allow_list_is_answered(home: Home) -> None:
         assert await wire.hears("Hello.") == "Hello."
         assert (await wire.say("X2", "Hello"))["outcome"] == "stranger"
         assert await ready(app) == (200, {"status": "ok"})
+        assert (await made.platform.people.member("operator")).name == "operator"
         assert await made.platform.leases.lease("poll", "one", 30)
         assert await made.platform.deliveries.live_message(1, Address(channel="lines", conversation="X1")) is None
 
@@ -126,7 +126,7 @@ async def test_who_is_let_in(home: Home, lines: dict[str, Any], admitted: set[st
             if await chat.admits(f"lines:{who[:2]}", Address(channel="lines", conversation=where))
         }
         assert found == admitted
-        told = [hole.text for hole in (await survey(services)).holes()]
+        told = [hole.text for hole in (await services.survey()).holes()]
     assert len([text for text in told if text.startswith("channels.lines")]) == holes
 
 

@@ -229,6 +229,9 @@ def test_check_says_what_works(home: Home) -> None:
     rows = home.signoff("check", "--online", "--json").json["checks"]
     assert {row["name"] for row in rows} >= {"configuration", "database", "model script", "workspace office"}
     assert all(row["ok"] for row in rows)
+    assert "channel console" in {row["name"] for row in rows}
+    home.signoff("webhooks", "create", "one")
+    assert "1 hook at" in home.signoff("check").out
     home.configure(agent={"policy": {"file:write": {"ask": []}}})
     assert "1 hole; `signoff check --policy` tells" in home.signoff("check", code=1).out
 

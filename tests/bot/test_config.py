@@ -56,12 +56,16 @@ def test_an_empty_file_has_the_defaults_of_the_shipped_one(tmp_path: Path) -> No
         ("people: [{name: Ann, roles: [boss]}]", "people.0.roles.0: "),
         ("people: [{name: Ann, timezone: Mars}]", "people.0.timezone: 'Mars' is no IANA time zone"),
         ("people: [{name: Ann, budget_day_usd: 0}]", "people.0.budget_day_usd: "),
+        ("channels: {discord: {enabled: false}}", "channels.discord: there is no such key"),
+        ("channels: {slack: {bot_token: xoxb-1}}", "channels.slack.bot_token: a secret is read from the environment"),
+        ("channels: {slack: {enabled: true}}", "channels.slack: mode socket needs bot_token; write ${SLACK_BOT_TOKEN}"),
+        ("channels: {slack: {allow: [ann]}}", "channels.slack.allow.0: 'ann' is no id"),
+        ("channels: {slack: {groups: reply}}", "channels.slack.groups: "),
         ("people: [{name: Ann, slack: ann}]", "people.0.slack: 'ann' is no id: a member's begins with U or W"),
         ("people: [{name: Ann, telegram: '@ann'}]", "people.0.telegram: '@ann' is no id: a user's is a number"),
         ("people: [{name: Ann, slack: U1}, {name: Ben, slack: U1}]", "people.1.slack: U1 is Ann already"),
         ("people: [{name: A, telegram: 7}, {name: B, telegram: '7'}]", "people.1.telegram: 7 is A already"),
         ("channels: {lines: {token: '${NOWHERE}'}}", "channels.lines: there is no such key"),
-        ("channels: {slack: {enabled: false}}", "channels.slack: there is no such key"),
         ("agent: {model: gpt}", "agent.model: there is no model 'gpt' under agent.models (there are: demo)."),
         ("agent: {models: {a: {model: scripted/demo}}}", "agent.model: there is no model 'demo'"),
         ("agent: {models: {demo: {}}}", "agent.models.demo.model is missing"),
@@ -114,7 +118,10 @@ def test_an_empty_file_has_the_defaults_of_the_shipped_one(tmp_path: Path) -> No
         ("skills: {paths: [./nowhere]}", "skills.paths.0: there is no folder"),
         ("- a list", "must hold keys"),
         ("bot:\n\tport: 1\n", "line 2 is not valid YAML"),
-        ("bot: {}\nagent: {}\nbot: {}\n", "line 3 is not valid YAML: the key 'bot' stands there twice"),
+        (
+            "bot: {}\nagent: {}\nbot: {}\n",
+            "line 3 is not valid YAML: the key 'bot' stands there twice; one",
+        ),
         ("agent: {models: {a: {model: x/y}, a: {model: x/z}}}", "the key 'a' stands there twice"),
         ("x: !!python/object/apply:os.system [id]", "line 1 is not valid YAML"),
     ],
@@ -233,3 +240,15 @@ def test_sizes_are_read_with_their_unit(tmp_path: Path) -> None:
     """KiB and MiB are powers of two."""
     assert load(tmp_path, "bot: {http: {max_body: 64KiB}}").bot.http.max_body == 65_536
     assert load(tmp_path, "bot: {http: {max_body: 1000}}").bot.http.max_body == 1_000
+
+
+@pytest.mark.parametrize(("mode", "name"), [("socket", "APP"), ("http", "SECRET")])
+def test_slack_needs_the_secrets_of_its_mode_alone(tmp_path: Path, mode: str, name: str) -> None:
+    """SLA-05: the others may be named and missing; one that is needed is named when it is missing."""
+    tokens = 'bot_token: "${BOT}", app_token: "${APP}", signing_secret: "${SECRET}"'
+    text = f"channels: {{slack: {{enabled: true, mode: {mode}, {tokens}}}}}"
+    config = load(tmp_path, text, {"BOT": "xoxb-1", name: "secret"})
+    assert {"xoxb-1", "secret"} <= set(config.secrets())
+    assert f"{name} is not set" in refusal(tmp_path, text, {"BOT": "xoxb-1"})
+    off = text.replace("enabled: true", "enabled: false")
+    assert not load(tmp_path, off, {}).channels.slack.enabled

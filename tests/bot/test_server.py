@@ -79,6 +79,13 @@ async def test_a_healthy_process_says_so(client: aiohttp.ClientSession) -> None:
     assert await answered(client, "/readyz") == (200, {"status": "ok"})
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/nothing", "/broken/s/other"])
+async def test_no_answer_tells_versions(client: aiohttp.ClientSession, path: str) -> None:
+    """Whoever looks for holes does not learn which Python and which library this is."""
+    async with client.get(path) as answer:
+        assert answer.headers["Server"] == "signoff"
+
+
 async def test_a_draining_process_wants_no_work(client: aiohttp.ClientSession, health: Health) -> None:
     """Both routes answer 503, so that nothing is sent here any more."""
     health.draining = True

@@ -18,7 +18,7 @@ TWO_FILES = Reply(
     calls=[("write_file", {"path": "a.md", "content": "one\n"}), ("write_file", {"path": "b.md", "content": "two\n"})]
 )
 BOTH = {"file:write": {"ask": ["approver"], "by": 2}}
-SHORT = {"file:write": {"ask": ["approver"], "expires": "4s"}}
+SHORT = {"file:write": {"ask": ["approver"], "expires": "8s"}}
 
 
 async def test_an_edit_is_shown_and_then_written(office: Office, model: FakeLLM) -> None:
@@ -201,10 +201,12 @@ async def test_somebody_who_may_not_decide(office: Office, model: FakeLLM) -> No
 
 @pytest.mark.parametrize("office", [SHORT], indirect=True)
 async def test_what_expired_is_asked_again(office: Office, model: FakeLLM) -> None:
-    """The card says that nothing was run; its button has it proposed once more, below."""
+    """It was brought to mind before; the card says that nothing was run, and its button has it proposed once more."""
     model.will(WRITE, WRITE)
     ann = await office.enter("Ann")
     path = await ann.begin("Write it")
+    await expect(ann.page.get_by_text("Reminder: Approval 1 (task 1)")).to_be_visible(timeout=15_000)
+    await expect(ann.card()).to_contain_text("a reminder was sent")
     await expect(ann.card("expired")).to_contain_text("Expired, nothing was run", timeout=15_000)
     await ann.card("expired").get_by_role("button", name="Ask again").click()
     await expect(ann.page.locator(".turn")).to_have_count(2)

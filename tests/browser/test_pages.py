@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,23 @@ async def test_words_in_the_chat(operator: Tab) -> None:
     await operator.say("/new")
     await expect(operator.page).not_to_have_url(f"{operator.url}{first}")
     assert operator.problems == []
+
+
+async def test_toasts_are_out_of_the_way(operator: Tab) -> None:
+    """They cover neither the composer nor each other, and what was said once is not said twice at a time."""
+    page = operator.page
+    say = "text => { const one = document.createElement('div'); one.className = 'toast'; one.textContent = text;"
+    for text in ("one", "two", "one"):
+        await page.evaluate(f"{say} document.getElementById('toasts').append(one); }}", text)
+    toasts = page.locator(".toast")
+    await expect(toasts).to_have_text(["two", "one"])
+    boxes = [box for one in (*await toasts.all(), page.locator(".composer")) if (box := await one.bounding_box())]
+    assert len(boxes) == 3
+    for above, below in pairwise(sorted(boxes, key=lambda box: box["y"])):
+        assert above["y"] + above["height"] <= below["y"]
+
+
+async def test_the_composer_keeps_the_focus(operator: Tab) -> None:
+    """Whoever began a chat goes on writing, without looking for the field first."""
+    await operator.begin()
+    await expect(operator.page.get_by_label("What should be done?")).to_be_focused()

@@ -17,7 +17,7 @@ class Listener:
     pressed: list[ChannelPress] = field(default_factory=list)
     draining: bool = False
 
-    async def admits(self, identity: str, address: Address) -> bool:
+    async def admits(self, identity: str, address: Address, company: str | None = None) -> bool:
         """Everybody."""
         return True
 

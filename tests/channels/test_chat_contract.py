@@ -17,8 +17,11 @@ from channels.telegram.channel import Telegram
 from channels.telegram.state import BotState
 from storage.store.sql import open_store
 from tests.channels.listener import Listener
+from tests.channels.slack.rig import rigged
 from tests.channels.telegram.conftest import QUICK, platform_for, settings_for
 from tests.servers.lines import Lines, Wire, wired
+from tests.servers.slack.deliveries import Delivery
+from tests.servers.slack.server import FakeSlack
 from tests.servers.telegram.server import FakeTelegram
 from tests.servers.telegram.world import User
 
@@ -64,6 +67,27 @@ async def lines(chat: Chat) -> AsyncIterator[Platform]:
     await channel.stop()
 
 
+@dataclass(frozen=True)
+class SlackPlatform:
+    """A fake Slack, whose patience is short."""
+
+    slack: FakeSlack
+
+    async def say(self, who: str, text: str, *, room: str | None = None, key: str) -> bool:
+        event = {"type": "message", "user": who, "ts": f"{key}.0", "channel": room or "D1"}
+        delivery = Delivery(kind="events_api", payload=self.slack.envelope({**event, "text": f"<@U0BOT> {text}"}))
+        await self.slack.sockets.bring(delivery)
+        return delivery.is_taken
+
+
+@asynccontextmanager
+async def slack(chat: Chat) -> AsyncIterator[Platform]:
+    with TemporaryDirectory() as folder:
+        async with rigged(Path(folder), chat) as rig:
+            rig.slack.sockets.redelivery_seconds = 0.2
+            yield SlackPlatform(rig.slack)
+
+
 @dataclass
 class TelegramPlatform:
     """A fake Telegram that knows one person and one group; it brings an update until it is confirmed."""
@@ -102,7 +126,7 @@ async def telegram(chat: Chat) -> AsyncIterator[Platform]:
 
 
 TELEGRAM_IDS = {"U1": "4242", "C1": "-1000000000100"}
-CASES = [Case("lines", lines), Case("telegram", telegram, TELEGRAM_IDS)]
+CASES = [Case("lines", lines), Case("slack", slack), Case("telegram", telegram, TELEGRAM_IDS)]
 every_chat = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 

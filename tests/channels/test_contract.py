@@ -17,6 +17,8 @@ from agent.ports.channels import Channel, Feature, Outgoing, Shown
 from agent.ports.platform import Platform
 from channels.callback import Callback
 from channels.console import Console
+from channels.slack.channel import Slack
+from channels.slack.settings import SlackSettings
 from channels.telegram.channel import Telegram
 from channels.telegram.settings import TelegramSettings
 from channels.telegram.state import BotState
@@ -48,6 +50,30 @@ def lines(_: Site) -> Channel:
     return Lines(Listener())
 
 
+def slack(site: Site) -> Channel:
+    """With nobody at Slack's end."""
+    settings = SlackSettings.model_validate(
+        {
+            "enabled": True,
+            "mode": "http",
+            "bot_token": "x",
+            "signing_secret": "x",
+            "base_url": "http://127.0.0.1:9/api/",
+        }
+    )
+    platform = Platform(
+        chat=Listener(),
+        people=People((), SqlRoster(site.store.database)),
+        deliveries=site.store,
+        leases=site.store,
+        blobs=site.blobs,
+        clock=site.clock,
+        report=lambda *_: None,
+        public_url=None,
+    )
+    return Slack(settings, platform, rows=site.store, max_file_bytes=1)
+
+
 def telegram(site: Site) -> Channel:
     """With nobody at Telegram's end."""
     settings = TelegramSettings.model_validate({"enabled": True, "token": "1:x", "base_url": "http://127.0.0.1:9/bot"})
@@ -69,6 +95,7 @@ CASES = [
     Case("callback", a_callback, Address(channel="callback", conversation="orders", thread="http://127.0.0.1:1/cb")),
     Case("console", lambda _: Console(), Address(channel="console", conversation="operator", thread="one")),
     Case("lines", lines, Address(channel="lines", conversation="room")),
+    Case("slack", slack, Address(channel="slack", conversation="C1", thread="1.0")),
     Case("telegram", telegram, Address(channel="telegram", conversation="-100", thread="7")),
 ]
 every_channel = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from aiohttp import web
 
-from channels.webhook_view import parse
+from agent.json_body import parsed
+from channels.webhook_view import HookRequest
 
 
 @pytest.mark.parametrize(
@@ -15,5 +16,5 @@ from channels.webhook_view import parse
 def test_a_key_that_stands_twice_is_refused(body: bytes) -> None:
     """400: it is unclear which value is meant, and two readers could take different ones."""
     with pytest.raises(web.HTTPBadRequest) as refused:
-        parse(body)
+        parsed(HookRequest, body)
     assert "stands there twice" in (refused.value.text or "")

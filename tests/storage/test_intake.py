@@ -19,7 +19,7 @@ async def test_accept_makes_a_task_with_everything_the_message_said(store: SqlSt
     """J4: what a verb returns can be read at any time after its transaction."""
     target = Address(channel="telegram", conversation="-100", thread="7")
     accepted = await store.accept(
-        given.message(text="a\x00b", reply_to=(target,)), workspace="sales", files=("inbox/a.csv",)
+        given.message(text="a\x00b", reply_to=(target,), message_id="1.5"), workspace="sales", files=("inbox/a.csv",)
     )
     state = await store.load(accepted.task_id)
     assert (accepted.fresh, accepted.status) == (True, "queued")
@@ -33,6 +33,8 @@ async def test_accept_makes_a_task_with_everything_the_message_said(store: SqlSt
         "workspace": "sales",
         "prompt": "a\N{REPLACEMENT CHARACTER}b",
         "files": ("inbox/a.csv",),
+        "awaited_files": (),
+        "message_id": "1.5",
         "status": "queued",
         "created_at": None,
         "run_after": None,

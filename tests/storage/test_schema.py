@@ -17,8 +17,7 @@ from sqlalchemy import Connection, text
 from agent.errors import ConfigError
 from storage import schema
 from storage.database import Database, open_database
-from storage.store.sql import SqlStore, open_store
-from tests.clock import FakeClock
+from storage.store.sql import SqlStore
 from tests.storage import given
 
 SHAPES = {
@@ -38,10 +37,9 @@ def shape(connection: Connection) -> list[str]:
     return sorted(re.sub(r"\s*([(),])\s*", r"\1", " ".join(line.split())) for line in lines)
 
 
-async def shape_of(url: str, make: Callable[[Connection], None], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+async def shape_of(url: str, make: Callable[[Connection], None]) -> list[str]:
     """What `make` leaves in an empty database."""
-    monkeypatch.setattr("storage.database.prepare", make)
-    database = await open_database(url)
+    database = await open_database(url, schema=make)
     try:
         return await database.read(shape)
     finally:
@@ -55,10 +53,10 @@ def test_head_is_the_newest_revision() -> None:
     assert ScriptDirectory.from_config(config).get_heads() == [schema.HEAD]
 
 
-async def test_migrations_make_what_the_tables_say_on_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_migrations_make_what_the_tables_say_on_sqlite(tmp_path: Path) -> None:
     """All revisions one after the other end in the schema of storage/tables.py."""
-    made = await shape_of(str(tmp_path / "made.db"), schema.create, monkeypatch)
-    migrated = await shape_of(str(tmp_path / "migrated.db"), schema.migrate, monkeypatch)
+    made = await shape_of(str(tmp_path / "made.db"), schema.create)
+    migrated = await shape_of(str(tmp_path / "migrated.db"), schema.migrate)
     assert [line for line in migrated if "alembic_version" not in line] == [
         line for line in made if "alembic_version" not in line
     ]
@@ -67,37 +65,16 @@ async def test_migrations_make_what_the_tables_say_on_sqlite(tmp_path: Path, mon
 
 @pytest.mark.postgres
 @pytest.mark.xdist_group("postgres")
-async def test_migrations_make_what_the_tables_say_on_postgres(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_migrations_make_what_the_tables_say_on_postgres(request: pytest.FixtureRequest) -> None:
     """The same on PostgreSQL: columns, defaults, indexes, constraints."""
     server = request.getfixturevalue("server")
     shapes = []
     for name, make in (("made", schema.create), ("migrated", schema.migrate)):
         server.sql(f"CREATE DATABASE {name}")
-        lines = await shape_of(server.url(name), make, monkeypatch)
+        lines = await shape_of(server.url(name), make)
         shapes.append([line for line in lines if "alembic_version" not in line])
     assert shapes[0] == shapes[1]
     assert any("tasks" in line for line in shapes[0])
-
-
-async def test_an_older_database_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A start that finds an older revision runs what is missing, and keeps the rows."""
-    path = tmp_path / "old.db"
-    store = await open_store(path, clock=FakeClock())
-    await given.accept(store)
-    await given.sql(store, "UPDATE alembic_version SET version_num = '0000'")
-    await store.close()
-    ran: list[str] = []
-
-    def migrate(connection: Connection) -> None:
-        ran.append(connection.dialect.name)
-
-    monkeypatch.setattr(schema, "migrate", migrate)
-    again = await open_store(path, clock=FakeClock())
-    assert len(await again.tasks()) == 1
-    await again.close()
-    assert ran == ["sqlite"]
 
 
 async def test_a_newer_database_is_refused(store: SqlStore, url: str) -> None:

@@ -44,18 +44,14 @@ def up_to(revision: str) -> Callable[[Connection], None]:
 
 
 @pytest.fixture
-async def take_over(
-    request: pytest.FixtureRequest, url: str, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[TakeOver]:
+async def take_over(request: pytest.FixtureRequest, url: str) -> AsyncIterator[TakeOver]:
     """Opens, with today's code, a database that an older revision left behind with these rows."""
     own: str = request.getfixturevalue("empty_database") if "://" in url else url
     opened: list[SqlStore] = []
 
     async def open_older(revision: str, *rows: str) -> SqlStore:
         if revision != schema.HEAD:
-            with monkeypatch.context() as patched:
-                patched.setattr("storage.database.prepare", up_to(revision))
-                database = await open_database(own)
+            database = await open_database(own, schema=up_to(revision))
             for row in rows:
                 await database.write(methodcaller("exec_driver_sql", row))
             await database.close()

@@ -55,8 +55,9 @@ _BROKEN = (
 class ExcelFile:
     """A workbook. Raises ToolFailed in one sentence for what is no XLSX file, is damaged or unpacks too far."""
 
-    def __init__(self, content: bytes, name: str) -> None:
+    def __init__(self, content: bytes, name: str, *, max_rows: int = ROWS) -> None:
         self._name = name
+        self._max_rows = max_rows
         self._content = content
         if content.startswith(b"\xd0\xcf\x11\xe0"):
             raise ToolFailed(f"{name} is an old or password-protected Excel file. Save it as .xlsx without a password.")
@@ -94,10 +95,9 @@ class ExcelFile:
             while values and values[-1] is None:
                 values = values[:-1]
             cells += len(values)
-            if len(rows) >= ROWS or cells > CELLS:
-                raise ToolFailed(
-                    f"Sheet {sheet.title!r} of {self._name} has more than {ROWS:,} rows or {CELLS:,} cells. Split it."
-                )
+            if len(rows) >= self._max_rows or cells > CELLS:
+                what = f"more than {self._max_rows:,} rows or {CELLS:,} cells"
+                raise ToolFailed(f"Sheet {sheet.title!r} of {self._name} has {what}. Split it.")
             rows.append(values)
         return rows
 

@@ -176,7 +176,7 @@ class Workspace:
         except FileNotFoundError:
             return None
         path = "/".join(names)
-        if not _is_text(path):  # no path that a tool takes can name it, so it is shown but is no file to use
+        if not _is_nameable(path):  # shown, but no file to use
             return FileInfo(path=path.encode(errors="surrogateescape").decode(errors="replace"), kind="other")
         kind: Kind = _KINDS.get(stat.S_IFMT(found.st_mode), "other")
         return FileInfo(
@@ -209,9 +209,10 @@ def _identity(root: int, name: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _is_text(path: str) -> bool:
+def _is_nameable(path: str) -> bool:
+    """Whether a tool can name it: Linux also takes names that are no text, or with a backslash in them."""
     try:
-        path.encode()
-    except UnicodeEncodeError:
+        parts(path)
+    except ToolFailed:
         return False
     return True

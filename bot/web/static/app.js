@@ -19,11 +19,15 @@
     document.getElementById("toasts").append(line);
   }
 
-  // A toast goes when it was read; a press takes it away at once.
+  // A toast goes when it was read or another says the same; a press takes it away at once.
   const toasts = document.getElementById("toasts");
   if (toasts) {
     new MutationObserver((records) => {
-      for (const record of records) for (const node of record.addedNodes) setTimeout(() => node.remove(), 9000);
+      for (const added of records.flatMap((record) => [...record.addedNodes])) {
+        for (const one of [...toasts.children]) if (one !== added && one.textContent === added.textContent) one.remove();
+        setTimeout(() => added.remove(), 9000);
+      }
+      while (toasts.children.length > 3) toasts.firstElementChild.remove();
     }).observe(toasts, { childList: true });
     toasts.addEventListener("click", (event) => event.target.closest(".toast")?.remove());
   }

@@ -107,7 +107,8 @@ async def test_an_admin_sees_all(site: Site) -> None:
     [line] = (await site.get(ADMIN, "/v1/usage?by=member")).json["lines"]
     assert (line["key"], line["calls"]) == ("ann", 1)
     assert [task["requester"] for task in (await site.get(ADMIN, "/v1/tasks")).json["tasks"]] == ["ann"]
-    assert (await site.get("bob", "/v1/usage")).json["total"]["calls"] == 0
+    nothing = (await site.get("bob", "/v1/usage")).json["total"]
+    assert (nothing["calls"], nothing["cost_usd"]) == (0, 0)
 
 
 async def test_whoami(site: Site) -> None:

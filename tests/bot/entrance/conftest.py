@@ -190,7 +190,7 @@ async def _house(
     }
     (folder / "config.yaml").write_text(json.dumps(settings))
     async with connected(load_config(folder / "config.yaml", {}), clock) as services:
-        door = Door(services, [*Login(services).routes(), *GUARDED])
+        door = Door(services, lambda: [*Login(services).routes(), *GUARDED])
         server = Server(Health(listings=services.store), [], max_body=64 * 1024, door=door)
         port = await server.start("127.0.0.1", 0)
         try:

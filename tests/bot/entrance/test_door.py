@@ -141,7 +141,7 @@ async def test_a_route_without_a_rule_is_closed(house: House) -> None:
         def _note(self, route: object, rule: object) -> None:
             """Forget."""
 
-    door = Forgetful(house.services, [Guarded(each.route, None) for each in GUARDED])
+    door = Forgetful(house.services, lambda: [Guarded(each.route, None) for each in GUARDED])
     server = Server(Health(listings=house.services.store), [], max_body=1024, door=door)
     port = await server.start("127.0.0.1", 0)
     try:

@@ -139,6 +139,7 @@ def test_items_for_different_people() -> None:
     for name in ("Bob", "Cem"):
         assert ("Waits for" in card(item(1), item(2, able=["Bob"]), by=name).text) is (name == "Cem")
     assert "Approve 1 of 3" in page.text
+    assert "Deny 1 of 3 …" in page.text
 
 
 def test_two_have_to_approve() -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import aiohttp
 import pytest
 
 from bot.web.forms import FIELD_BYTES
-from tests.bot.api.site import Site, running
-from tests.bot.web.visitor import Visitor, logged_in
+from tests.bot.api.site import ADMIN, Site, running
+from tests.bot.api.test_files import artifact
+from tests.bot.web.visitor import PLAIN, Visitor, logged_in
 from tests.servers.llm import Reply
 
 PAGES = {
@@ -209,12 +208,25 @@ async def test_what_vanished_or_never_was_is_a_page(site: Site, visitor: Visitor
     }.items():
         seen = await visitor.get(path)
         assert (seen.status, seen.headers["Content-Type"]) == (status, "text/html; charset=utf-8"), path
-        assert "Back to the chat" in seen.page.text or status == 404
+        assert "To the chat" in seen.page.text
     assert (
         (await visitor.get("/files/annes/view?path=a.txt", Accept="application/json"))
         .headers["Content-Type"]
         .startswith("application/json")
     )
+
+
+async def test_the_link_of_a_file_that_is_not_kept_any_more_opens_a_page(site: Site, visitor: Visitor) -> None:
+    """Whoever presses it in a browser reads a sentence; a program with a token gets JSON, whatever it says it takes."""
+    artifact_id = await artifact(site)
+    for path in (site.home / "data" / "blobs").rglob("*"):
+        if path.is_file():
+            path.unlink()
+    seen = await visitor.get(f"/v1/artifacts/{artifact_id}")
+    assert (seen.status, seen.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+    assert "is not kept any more" in seen.page.text
+    program = await site.ask(ADMIN, "GET", f"/v1/artifacts/{artifact_id}", headers=PLAIN)
+    assert (program.status, program.error["code"]) == (404, "gone")
 
 
 async def test_too_much_is_told_as_such(tmp_path: Path) -> None:
@@ -277,9 +289,3 @@ async def test_files_of_the_pages_are_cached_by_their_version(visitor: Visitor) 
         assert "immutable" in (await visitor.get(path)).headers["Cache-Control"]
         assert (await visitor.get(f"{path}0")).headers["Cache-Control"] == "no-cache"
     assert (await visitor.get("/static/pages.py")).status == 404
-
-
-def test_no_library_of_the_pages_is_loaded_before_the_first() -> None:
-    """Whoever only uses hooks does not wait for them."""
-    check = "import bot.app, sys; sys.exit(bool({'jinja2', 'markdown_it'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

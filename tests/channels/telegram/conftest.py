@@ -46,7 +46,7 @@ class Ears:
     strangers: set[str] = field(default_factory=set)
     happened: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def admits(self, identity: str, address: Address) -> bool:
+    async def admits(self, identity: str, address: Address, company: str | None = None) -> bool:
         return identity not in self.strangers
 
     async def receive(self, message: ChannelMessage) -> Receipt:

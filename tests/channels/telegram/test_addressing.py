@@ -9,8 +9,8 @@ from structlog.testing import capture_logs
 
 from agent.commands import WORDS
 from agent.domain import Address
-from channels.admission import Groups
 from channels.telegram import menu
+from channels.telegram.settings import Groups
 from tests.channels.telegram.conftest import Site
 from tests.servers.telegram.people import Sent
 from tests.servers.telegram.server import Fault

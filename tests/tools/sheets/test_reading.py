@@ -178,8 +178,7 @@ def test_a_bomb_is_stopped_while_it_unpacks() -> None:
         ExcelFile(out.getvalue(), "t.xlsx")
 
 
-def test_too_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_rows() -> None:
     """The limit is named, and so is what to do."""
-    monkeypatch.setattr(reading, "ROWS", 2)
     with pytest.raises(ToolFailed, match=r"more than 2 rows or 2,000,000 cells\. Split it"):
-        ExcelFile(saved(workbook([1], [2], [3])), "t.xlsx").grid("S")
+        ExcelFile(saved(workbook([1], [2], [3])), "t.xlsx", max_rows=2).grid("S")

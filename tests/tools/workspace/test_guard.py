@@ -157,10 +157,16 @@ def test_a_scan_is_depth_first_and_bounded(workspace: Workspace, home: Path) -> 
     assert [info.path for info in workspace.scan("b", max_depth=1)] == ["b/.signoff", "b/c"]
 
 
-def test_a_name_that_is_no_text_is_shown_but_is_no_file(workspace: Workspace, home: Path) -> None:
-    """F18: no path can name it, so it is marked like a device."""
-    Path(os.fsdecode(os.fsencode(home) + b"/bad-\xff")).write_bytes(b"")
-    assert [(info.path, info.kind) for info in workspace.scan()] == [("bad-\ufffd", "other")]
+@pytest.mark.parametrize(
+    ("name", "shown"), [(b"bad-\xff", "bad-\ufffd"), (b"a\\b.txt", "a\\b.txt"), (b"c:", "c:"), (b"\xff\\", "\ufffd\\")]
+)
+def test_a_name_that_no_path_has_is_shown_but_is_no_file(
+    workspace: Workspace, home: Path, name: bytes, shown: str
+) -> None:
+    """F18: no text, a backslash, a drive: it is marked like a device, and nothing below it is listed."""
+    Path(os.fsdecode(os.fsencode(home) + b"/" + name)).mkdir()
+    Path(os.fsdecode(os.fsencode(home) + b"/" + name + b"/below")).touch()
+    assert [(info.path, info.kind) for info in workspace.scan()] == [(shown, "other")]
 
 
 def test_what_is_not_there_is_none(workspace: Workspace, home: Path) -> None:

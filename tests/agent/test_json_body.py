@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.json_keys import RepeatedKey, refuse_repeated
+from agent.json_body import RepeatedKey, refuse_repeated
 
 
 @pytest.mark.parametrize(
