@@ -23,6 +23,7 @@ from channels.telegram.menu import offer_words
 from channels.telegram.replies import Replies
 from channels.telegram.settings import Pace, TelegramSettings
 from channels.telegram.state import BotState
+from channels.telegram.text import blank
 from channels.telegram.updates import Changed, Moved, Piece, Pressed, Stopped
 
 log = structlog.get_logger()
@@ -33,6 +34,8 @@ PRIVACY = (
 )
 """core.telegram.org/bots/features#privacy-mode"""
 EDITED = "I do not follow changes to a message that was sent. Send it again as a new one."
+UNREAD = "I cannot read {}. Say it in words, or send a file."
+WORDS_ONLY = "I take only words here and no file. Answer the question once more, in words."
 REMEMBERED = 1_000
 """Requests of which it is known what they said, so that an edit of one is told from whatever else changes."""
 FORMS = frozenset({"edit", "changes", "deny"})
@@ -113,19 +116,23 @@ class Intake:
     async def _handed_in(self, pieces: Sequence[Piece]) -> None:
         first = pieces[0]
         value = forms.asked_by(first.answered_links, self._me.username)
-        if value is not None:
+        if value is not None and not requests.is_word(first):
             await self._filled(pieces, value)
         elif requests.addressed(pieces, self._settings.groups):
-            self._remember(pieces)
-            await self._chat.receive(
-                requests.asked(
-                    pieces,
-                    key=self._key(first.chat_id, first.message_id),
-                    address=self._address(first.chat_id, first.thread_id),
-                    identity=self._identity(first.sender.user_id),
-                    at=self._clock.now(),
-                )
-            )
+            await self._asked(pieces)
+
+    async def _asked(self, pieces: Sequence[Piece]) -> None:
+        first = pieces[0]
+        address, identity = self._address(first.chat_id, first.thread_id), self._identity(first.sender.user_id)
+        if first.unread and await self._chat.admits(identity, address):
+            if first.direct or first.answers is not None:
+                self._replies.say(address, UNREAD.format(first.unread), first.message_id)
+            return
+        self._remember(pieces)
+        key = self._key(first.chat_id, first.message_id)
+        await self._chat.receive(
+            requests.asked(pieces, key=key, address=address, identity=identity, at=self._clock.now())
+        )
 
     def _remember(self, pieces: Sequence[Piece]) -> None:
         for piece in pieces:
@@ -208,6 +215,9 @@ class Intake:
         address = self._address(first.chat_id, first.thread_id)
         identity = self._identity(first.sender.user_id)
         text = joined([replace(piece.said, text=piece.text) for piece in pieces])
+        if blank(text) or any(piece.files for piece in pieces):
+            self._replies.say(address, WORDS_ONLY, first.message_id)
+            return
         try:
             fields = forms.answered(await self._chat.form(identity, value), text)
         except BadInput as error:

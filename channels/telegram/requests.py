@@ -21,9 +21,14 @@ def addressed(pieces: Sequence[Piece], groups: Groups) -> bool:
         return False
     if first.direct or groups == "all" or any(piece.said.mentioned for piece in pieces):
         return True
-    if first.said.command in WORDS and not first.forwarded_from:
+    if is_word(first):
         return True
     return groups == "reply" and first.answers is not None
+
+
+def is_word(piece: Piece) -> bool:
+    """Whether it is a chat word, whatever it answers."""
+    return piece.said.command in WORDS and not (piece.forwarded_from or piece.said.for_another)
 
 
 def asked(pieces: Sequence[Piece], *, key: str, address: Address, identity: str, at: datetime) -> ChannelMessage:
