@@ -62,6 +62,7 @@ class Intake:
 
     async def begin(self) -> None:
         """Learn who the bot is, and hand in what was left by a crash; ChannelError, StorageError."""
+        await self._state.reload()
         me = await self._calls.me()
         self._me = Me(user_id=me.id, username=me.username or "")
         log.info("telegram_signed_in", bot=me.username)
@@ -130,8 +131,9 @@ class Intake:
             return
         self._remember(pieces)
         key = self._key(first.chat_id, first.message_id)
+        name = self._state.message_name(first.chat_id, first.message_id)
         await self._chat.receive(
-            requests.asked(pieces, key=key, address=address, identity=identity, at=self._clock.now())
+            requests.asked(pieces, key=key, address=address, identity=identity, name=name, at=self._clock.now())
         )
 
     def _remember(self, pieces: Sequence[Piece]) -> None:
@@ -193,7 +195,7 @@ class Intake:
     async def _told(self, pressed: Pressed, address: Address, receipt: Receipt) -> None:
         self._replies.answer(pressed.query_id, receipt.said, alert=receipt.outcome.startswith("refused"))
         if receipt.outcome in UNKNOWN and pressed.message_id is not None and await self._is_gone(pressed):
-            self._replies.clear(address, pressed.message_id)
+            self._replies.clear(address, self._state.message_name(pressed.chat_id, pressed.message_id))
 
     async def _is_gone(self, pressed: Pressed) -> bool:
         """Whether there is no such card, for nobody."""

@@ -31,7 +31,9 @@ def is_word(piece: Piece) -> bool:
     return piece.said.command in WORDS and not (piece.forwarded_from or piece.said.for_another)
 
 
-def asked(pieces: Sequence[Piece], *, key: str, address: Address, identity: str, at: datetime) -> ChannelMessage:
+def asked(
+    pieces: Sequence[Piece], *, key: str, address: Address, identity: str, name: str, at: datetime
+) -> ChannelMessage:
     """The request that the pieces are together. A word is nothing but itself; anything else brings along what it
     answers: that text, quoted, and its files."""
     first = pieces[0]
@@ -51,7 +53,7 @@ def asked(pieces: Sequence[Piece], *, key: str, address: Address, identity: str,
         received_at=at,
         shown_name=first.sender.name,
         awaited_files=tuple(files),
-        message_id=str(first.message_id),
+        message_id=name,
         direct=first.direct,
         quoted=first.forwarded_from is not None,
     )

@@ -67,8 +67,8 @@ class TelegramSettings(ChatSettings):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pace:
-    """How long things take, in seconds. `quiet`: how long the rest of an album or of a long text is waited for; `rest`: the
-    same after a crash, when it has to be asked for first."""
+    """How long things take, in seconds. `quiet`: how long the rest of an album or of a long text is waited for;
+    `rest`: the same after a crash, when it has to be asked for first."""
 
     poll: int = 25
     answer: float = 20.0

@@ -299,7 +299,7 @@ async def test_a_file_is_no_answer_to_a_question(site: Site) -> None:
         site.tg.account.updates.add("message", sent.as_json())
         await site.tg.until(lambda: any(message.reply_to is sent for message in site.tg.from_bot(chat)))
     assert "only words" in site.tg.from_bot(chat)[-1].text
-    assert site.ears.pressed == site.ears.heard == []
+    assert (site.ears.pressed, site.ears.heard) == ([], [])
 
 
 async def test_a_chat_word_is_no_answer_to_a_question(site: Site) -> None:
