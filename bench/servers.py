@@ -12,6 +12,7 @@ import aiohttp
 import orjson
 import yaml
 
+from bench.bot_api import TOKEN
 from bench.load import Answer, Message
 from bench.processes import Process, free_port, spawn
 
@@ -111,19 +112,22 @@ async def start_floor(http: aiohttp.ClientSession, folder: Path, model_url: str)
     return FloorServer(process=process, url=f"http://127.0.0.1:{port}", database=database)
 
 
-async def start_signoff(http: aiohttp.ClientSession, folder: Path, model_url: str, transport: str) -> SignoffServer:
-    """Start Signoff; the first time in a folder, its configuration and its hook are made."""
+async def start_signoff(
+    http: aiohttp.ClientSession, folder: Path, model_url: str, transport: str, *, bot_api: str | None = None
+) -> SignoffServer:
+    """Start Signoff, with Telegram if there is a `bot_api`; the first time in a folder, its configuration and its hook
+    are made."""
     config = folder / "config.yaml"
     port = free_port()
     first = not config.exists()
-    config.write_text(_config(port, model_url, transport))
+    config.write_text(_config(port, model_url, transport, bot_api))
     if first:
         workspace = folder / "workspace"
         workspace.mkdir()
         write_document(workspace)
         secrets = folder / ".env"
         secrets.touch(mode=0o600)
-        secrets.write_text("LLM_API_KEY=none\n")
+        secrets.write_text(f"LLM_API_KEY=none\nTELEGRAM_BOT_TOKEN={TOKEN}\n")
         (folder / "hook.json").write_bytes(
             await run_command("webhooks", "create", "bench", "--json", "--config", str(config))
         )
@@ -141,13 +145,14 @@ def write_document(workspace: Path) -> None:
     (workspace / DOCUMENT).write_text("A line of some fifty characters, to be read.    \n" * 40)
 
 
-def _config(port: int, model_url: str, transport: str) -> str:
+def _config(port: int, model_url: str, transport: str, bot_api: str | None) -> str:
+    telegram = {"telegram": {"enabled": True, "token": "${TELEGRAM_BOT_TOKEN}", "base_url": bot_api}} if bot_api else {}
     model = {"model": "openai/fake", "api_base": model_url, "api_key": "${LLM_API_KEY}", "transport": transport}
     return yaml.safe_dump(
         {
             "bot": {"data_dir": "./data", "http": {"port": port}},
             "agent": {"model": "fake", "models": {"fake": model}},
-            "channels": {"webhook": {"enabled": True}},
+            "channels": {"webhook": {"enabled": True}, **telegram},
             "workspaces": {"bench": {"path": "./workspace", "channels": ["webhook:*"]}},
         }
     )

@@ -126,12 +126,17 @@ def _no(status: int, body: bytes) -> Answered:
         return Answered(status, f"HTTP {status}", {})
 
 
+def _sound(value: str) -> str:
+    """Halves of surrogate pairs cannot be sent as UTF-8; what replaces them is as long, so entities stay in place."""
+    return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def _form(data: RequestData | None) -> aiohttp.FormData | None:
     if data is None or not (data.json_parameters or data.contains_files):
         return None
     form = aiohttp.FormData(default_to_multipart=data.contains_files)
     for name, value in data.json_parameters.items():
-        form.add_field(name, value)
+        form.add_field(name, _sound(value))
     for name, (file_name, content, media_type) in data.multipart_data.items() if data.contains_files else ():
         form.add_field(name, content, filename=file_name, content_type=media_type)
     return form
