@@ -26,8 +26,8 @@ TOKEN = "TELEGRAM_BOT_TOKEN"
 
 @dataclass(kw_only=True)
 class House:
-    """A folder with people on Telegram: Ann and Eve decide, Ben does not, Nell is a stranger. `database`: the URL of one
-    for several processes."""
+    """A folder with people on Telegram: Ann and Eve decide, Ben does not, Nell is a stranger. `database`: the URL of
+    one for several processes."""
 
     folder: Path
     database: str | None = None
