@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from io import BytesIO
 from typing import Any
 
 import aiohttp
@@ -138,5 +139,5 @@ def _form(data: RequestData | None) -> aiohttp.FormData | None:
     for name, value in data.json_parameters.items():
         form.add_field(name, _sound(value))
     for name, (file_name, content, media_type) in data.multipart_data.items() if data.contains_files else ():
-        form.add_field(name, content, filename=file_name, content_type=media_type)
+        form.add_field(name, BytesIO(content), filename=_sound(file_name), content_type=media_type)
     return form
