@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from tests.flows.on_telegram import House, house
@@ -22,7 +23,7 @@ async def home(tmp_path: Path) -> AsyncIterator[House]:
 
 
 async def test_many_chats_at_once_are_all_answered(home: House) -> None:
-    """TGE-03, TGE-05: more than Telegram takes in a second; whoever has to wait does, and everybody is answered once."""
+    """TGE-03, TGE-05: more than Telegram takes in a second; whoever has to wait does, all are answered, once."""
     home.model.default = Reply(text="Here.")
     people = [home.tg.user(f"P{number}") for number in range(60)]
     chats = [home.tg.private(person) for person in people]
@@ -77,3 +78,36 @@ async def test_one_who_blocks_the_bot_in_the_middle(home: House) -> None:
         await signoff.hears(eve, "For Eve.")
     assert home.tg.from_bot(ben) == []
     assert len([one for one in home.tg.called("sendMessage") if one["chat_id"] == str(ben.chat_id)]) == 2
+
+
+async def test_a_group_moves_while_a_card_is_open(home: House) -> None:
+    """TGG-18, TGG-19: pressed where it stood, it says what became of it where people are now."""
+    home.model.will(NOTE, "Written.")
+    group = home.tg.group("Ops", home.ben, home.eve, kind="group", bot="administrator")
+    async with home.running() as signoff:
+        home.tg.says(home.ben, group, "@signoff_bot write a note")
+        card = await signoff.hears(group, "please decide")
+        moved = home.tg.migrates(group)
+        await home.tg.press(home.eve, card, "Approve")
+        await signoff.hears(moved, "Approved by Eve.")
+        await signoff.hears(moved, "Written.")
+    assert len(home.tg.from_bot(moved)) == 3
+
+
+async def test_a_token_that_is_revoked_at_work_stops_this_channel_only(home: House) -> None:
+    """`/readyz` names it, with 200, and what to do."""
+    home.model.will("Here.")
+    chat = home.tg.private(home.ben)
+    async with home.running() as signoff, aiohttp.ClientSession() as http:
+        home.tg.says(home.ben, chat, "Where?")
+        await signoff.hears(chat, "Here.")
+        home.tg.will("getUpdates", *[Fault(status=401, description="Unauthorized")] * 3)
+        home.tg.says(home.ben, chat, "/status")
+        for _ in range(1_000):
+            async with http.get(f"{signoff.app.url}/readyz") as answer:
+                body = await answer.json()
+            if "down" in body:
+                break
+            await asyncio.sleep(0.01)
+        assert answer.status == 200
+    assert "@BotFather" in body["down"]["telegram"]
