@@ -206,6 +206,7 @@ async def test_a_group_that_moved_takes_its_card_along(office: Office) -> None:
     office.moves_to(old)
     sent_as = await office.sending.send(office.card(call(1)))
     assert sent_as is not None
+    await office.tg.until(lambda: office.request.reactions)
     new = office.tg.migrates(old)
     other = Message(message_id=0, chat=new, sender=office.tg.account.bot, text="Another answer")
     request = office.tg.says(office.ann, new, "/status")
