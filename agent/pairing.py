@@ -157,6 +157,12 @@ class Pairing:
                 raise BadInput(f"{name} is known already and keeps their roles; leave them out.", field="roles")
             return None
         new = self.people.new_name(asked.shown_name if name is None else name)
+        if name is None and await self.roster.has_worked(new):
+            raise Conflict(
+                f"Somebody named {new} was here before, whose files and conversations they would find. "
+                "If it is the same person, say that name with the code, else another one.",
+                code="name_used",
+            )
         return Person(name=new, roles=tuple(sorted(set(roles))), added_at=self.clock.now(), added_by=by.name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from agent.cards import card
 from agent.decisions import decision
@@ -15,7 +16,7 @@ from tests.agent.waiting import APPROVER, PEOPLE, call, press, waiting
 OTHER = replace(APPROVER, other=True)
 
 
-def step_of(state: TaskState, by: str, people: Mapping[str, Member] = PEOPLE, **fields: object) -> Step:
+def step_of(state: TaskState, by: str, people: Mapping[str, Member] = PEOPLE, **fields: Any) -> Step:
     """What a press that counts changes."""
     decided = decision(state, 7, replace(press(**fields), presser=people[by]), people)
     assert decided.refusal is None, decided.refusal
