@@ -87,8 +87,11 @@ class Approvals:
             )
         return len(waiting)
 
-    async def ask_again(self, approval_id: int, by: str) -> int:
-        """Make the follow-up task of an expired card and return its id; the same one however often it is asked."""
+    async def ask_again(self, approval_id: int) -> int:
+        """Make the follow-up task of an expired card and return its id; the same one however often it is asked.
+
+        Whoever wants that, it is still the request of whoever asked first, who may not sign it off under `by: other`.
+        """
         card = await self.store.find_approval(approval_id=approval_id)
         if card.status != "expired":
             raise Conflict(f"Approval {approval_id} is {card.status}; only an expired one can be asked again.")
@@ -97,7 +100,7 @@ class Approvals:
             IncomingMessage(
                 dedup_key=f"again:{approval_id}",
                 address=state.session.address,
-                sender=by,
+                sender=state.task.requester,
                 text=texts.ask_again(state.task.prompt),
                 origin=state.task.origin,
                 received_at=self.clock.now(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from time import monotonic
 
 from aiohttp import web
 from pydantic import Field
@@ -14,7 +15,10 @@ from bot.api.events import QUIET_SECONDS, Event, follow
 from bot.api.route import Call
 from bot.api.shapes import Parameters, Seq
 from bot.api.tasks import visible_task
+from bot.entrance.rules import ADMISSION
 
+STANDS_SECONDS = 2.0
+"""How often it is looked whether a follower may still follow: who was removed, or lost a role, must not read on."""
 RETRY_MILLISECONDS = 1_000
 """How long a browser waits before it comes back."""
 _HEADERS = {
@@ -58,7 +62,8 @@ class Streams:
             stream.cancel()
 
     async def write(self, request: web.Request, texts: AsyncGenerator[str, None]) -> web.StreamResponse:
-        """Write the texts of events until there are no more, the follower has gone or the server ends."""
+        """Write the texts of events until there are no more, the follower has gone or may not follow as before, or the
+        server ends."""
         response = web.StreamResponse(headers=_HEADERS)
         stream = asyncio.current_task()
         assert stream is not None  # noqa: S101 - a handler always runs in a task
@@ -66,8 +71,13 @@ class Streams:
         try:
             await response.prepare(request)
             await response.write(f"retry: {RETRY_MILLISECONDS}\n\n".encode())
+            looked = monotonic()
             async with aclosing(texts):
                 async for text in texts:
+                    if monotonic() - looked >= STANDS_SECONDS:
+                        if not await request[ADMISSION].stands():
+                            break
+                        looked = monotonic()
                     await response.write(text.encode())
             await response.write_eof()
         except ConnectionResetError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 
 import structlog
 from aiohttp import web
@@ -13,7 +14,7 @@ from bot.api import access
 from bot.api.access import Browser
 from bot.entrance.later import Later
 from bot.entrance.proxies import Arrival, Proxies
-from bot.entrance.rules import CSRF_TOKEN, VIEWER, Guarded, Rule
+from bot.entrance.rules import ADMISSION, CSRF_TOKEN, VIEWER, Admission, Guarded, Rule
 from bot.services import Services
 
 log = structlog.get_logger()
@@ -83,10 +84,14 @@ class Door:
         scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
         # Another scheme is not for us: a proxy that asks for a password passes it on with every request.
         if scheme.lower() == "bearer":
-            request[VIEWER] = await access.by_token(self._services, credentials.strip(), arrival.client)
-            request[CSRF_TOKEN] = ""
+            enter = partial(access.by_token, self._services, credentials.strip(), arrival.client)
+            request[VIEWER], request[CSRF_TOKEN] = await enter(), ""
+            request[ADMISSION] = Admission(viewer=request[VIEWER], again=enter)
             return
-        browser = await access.by_cookie(self._services, request.cookies.get(cookie_name(arrival), ""), arrival.client)
+        cookie = request.cookies.get(cookie_name(arrival), "")
+        browser = await access.by_cookie(self._services, cookie, arrival.client)
+        enter = partial(access.looked_at, self._services, cookie, arrival.client)
+        request[ADMISSION] = Admission(viewer=browser.viewer, again=enter)
         if request.method not in SAFE_METHODS:
             check_origin(request, arrival)
             await _check_csrf(request, browser.csrf_token)

@@ -6,7 +6,19 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cache
 
-from sqlalchemy import BindParameter, Connection, Executable, Table, bindparam, delete, insert, select, text, update
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Executable,
+    Table,
+    bindparam,
+    delete,
+    exists,
+    insert,
+    select,
+    text,
+    update,
+)
 
 from agent.errors import Conflict
 from agent.ports.access import NewAudit
@@ -16,7 +28,7 @@ from storage.database import Database
 from storage.store.access import record_act
 from storage.store.rows import AnyRow
 from storage.store.upserts import upsert
-from storage.tables import browser_sessions, links, login_links, pairings, persons, tokens
+from storage.tables import browser_sessions, links, login_links, pairings, persons, sessions, tasks, tokens
 
 PERSONS = select(*(persons.c[name] for name in Person.__dataclass_fields__)).order_by(persons.c.folded)
 ONE_PERSON = PERSONS.where(persons.c.name == bindparam("person"))
@@ -26,6 +38,10 @@ REMOVE_BELONGINGS = [
     delete(table).where(table.c.member == bindparam("person"))
     for table in (links, tokens, login_links, browser_sessions)
 ]
+HAS_WORKED = select(
+    exists().where(tasks.c.requester == bindparam("person"))
+    | exists().where(sessions.c.channel == "console", sessions.c.conversation == bindparam("person"))
+)
 LINKS = select(links).order_by(links.c.identity)
 LINKS_OF_ONE = LINKS.where(links.c.member == bindparam("person"))
 OF_IDENTITY: BindParameter[str] = bindparam("of_identity")
@@ -66,6 +82,11 @@ class SqlRoster:
 
     async def remove_person(self, name: str, audit: NewAudit) -> bool:
         return await self.database.write(lambda connection: _remove_person(connection, name, audit))
+
+    async def has_worked(self, name: str) -> bool:
+        return await self.database.read(
+            lambda connection: bool(connection.execute(HAS_WORKED, {"person": name}).scalar())
+        )
 
     # --- links ---
 
@@ -110,6 +131,7 @@ def _add_person(connection: Connection, person: Person) -> None:
     values = asdict(person) | {"folded": person.name.casefold()}
     if not connection.execute(_unless_known(connection.dialect.name, persons), values).rowcount:
         raise Conflict(f"There is somebody named {person.name} already; take another name.", code="person_exists")
+    _remove_belongings(connection, person.name)
 
 
 def _change_person(connection: Connection, person: Person, row: NewAudit) -> bool:
@@ -124,10 +146,15 @@ def _remove_person(connection: Connection, name: str, row: NewAudit) -> bool:
     """With every way in: whoever is given this name later must not find one open."""
     if not connection.execute(REMOVE_PERSON, {"person": name}).rowcount:
         return False
-    for remove in REMOVE_BELONGINGS:
-        connection.execute(remove, {"person": name})
+    _remove_belongings(connection, name)
     record_act(connection, row)
     return True
+
+
+def _remove_belongings(connection: Connection, name: str) -> None:
+    """Also of somebody who stood in the configuration under this name: that leaves no trace here when it ends."""
+    for remove in REMOVE_BELONGINGS:
+        connection.execute(remove, {"person": name})
 
 
 def _links(connection: Connection, member: str | None) -> list[Link]:

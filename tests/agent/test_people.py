@@ -130,14 +130,37 @@ async def test_names_that_are_not_to_be_had(rows: Rows, name: str) -> None:
     assert rows.people(ANN).new_name("Anna") == "Anna"
 
 
-@pytest.mark.parametrize("name", ["Ann", "Ann-Marie O'Neil", "ann@example.com", "Ümit", "王芳", "a", "J. R."])
+@pytest.mark.parametrize(
+    "name", ["Ann", "Ann-Marie O'Neil", "ann@example.com", "Ümit", "Straße", "王芳 Lee", "Анна", "Ελένη", "a", "J. R."]
+)
 def test_names_that_people_have(name: str) -> None:
     """In every script, with spaces and signs that names have."""
     assert PersonSettings(name=name).name == name
 
 
 @pytest.mark.parametrize(
-    "name", ["", " Ann", "Ann ", "a:b", "a/b", "Ann*", "[a]", "a\nb", "_", "-x", "x" * 65, "Operator", "MEMBER"]
+    "name",
+    [
+        "",
+        " Ann",
+        "Ann ",
+        "a:b",
+        "a/b",
+        "Ann*",
+        "[a]",
+        "a\nb",
+        "_",
+        "-x",
+        "x" * 65,
+        "Operator",
+        "MEMBER",
+        "A\N{CYRILLIC SMALL LETTER EN}n",
+        "\N{GREEK CAPITAL LETTER ALPHA}nn",
+        "\N{LATIN SMALL LIGATURE FF}",
+        "\N{FULLWIDTH LATIN CAPITAL LETTER A}nn",
+        "Ann  Lee",
+        "\N{CYRILLIC SMALL LETTER O}perator",
+    ],
 )
 def test_names_that_would_be_mistaken_for_something_else(name: str) -> None:
     """Parts of an address, patterns, roles, the operator."""

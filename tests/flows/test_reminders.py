@@ -119,12 +119,12 @@ async def test_what_expired_is_asked_again_as_a_card_of_a_new_task(tmp_path: Pat
         [card] = state.approvals
         approvals = bot.app.services.approvals
         with pytest.raises(Conflict, match="is open; only an expired one"):
-            await approvals.ask_again(card.approval_id, "operator")
+            await approvals.ask_again(card.approval_id)
         await at(bot, clock, 60)
         await bot.reached(state.task.task_id, "expired")
         bot.model.will(writes("a.md"), "Done.")
-        again = await approvals.ask_again(card.approval_id, "operator")
-        assert again == await approvals.ask_again(card.approval_id, "operator")
+        again = await approvals.ask_again(card.approval_id)
+        assert again == await approvals.ask_again(card.approval_id)
         second = await bot.card(again)
         assert (second.task_id, second.approval_id) == (again, card.approval_id + 1)
         assert "Expired, not run" in str(bot.model.requests[1]["messages"])

@@ -17,10 +17,11 @@ from agent.domain import Entry
 from agent.live import Live
 from agent.ports.channels import Progress
 from agent.watch import Watch
-from bot.api import events
+from bot.api import access, events, people
 from bot.api.approvals import Decision, decide
 from bot.api.stream import as_text
 from bot.api.tasks import entry_view
+from bot.api.viewer import terminal
 from tests.bot.api.site import Site, running
 from tests.servers.llm import FakeLLM, Reply
 
@@ -67,6 +68,10 @@ async def read(answer: aiohttp.ClientResponse) -> AsyncIterator[Got | str]:
 async def all_of(site: Site, task_id: int, query: str = "", **headers: str) -> list[Got]:
     async with followed(site, task_id, query, **headers) as (_, got):
         return [event async for event in got if isinstance(event, Got)]
+
+
+async def all_left(got: AsyncIterator[Got | str]) -> list[Got | str]:
+    return [event async for event in got]
 
 
 def seqs(got: list[Got]) -> list[int]:
@@ -197,6 +202,40 @@ async def test_a_browser_that_goes_away_is_forgotten(site: Site) -> None:
         if not site.app.services.live.tasks():
             return
     raise AssertionError("the stream is still open")
+
+
+@pytest.mark.parametrize("lost", ["role", "token", "person"])
+async def test_whoever_may_no_longer_follow_reads_no_further(site: Site, lost: str) -> None:
+    """The stream ends, also of somebody who has only lost a role: they come back with what they may see now."""
+    services = site.app.services
+    admin = terminal(services.people, services.workspaces)
+    await people.add_person(services, admin, people.NewPerson(name="eve", roles=["admin"]))
+    text = await site.token("eve")
+    site.model.will(WRITE)
+    task_id = await site.task("ann")
+    await site.reached(task_id, "waiting_approval")
+    async with followed(site, task_id, Authorization=f"Bearer {text}") as (answer, got):
+        await until(got, "waiting_approval")
+        rest = asyncio.ensure_future(all_left(got))
+        if lost == "role":
+            await people.change_person(services, admin, "eve", people.PersonChange(roles=[]))
+        elif lost == "person":
+            await people.remove_person(services, admin, "eve")
+        else:
+            await access.revoke_token(services, admin, int(text.split("_")[1]))
+        rows = len((await services.store.load(task_id)).entries)
+        for number in range(1_000):
+            if rest.done():
+                break
+            progress = Progress(task_id=task_id, status="waiting_approval", text=f"{number}", entries=rows)
+            services.live.publish(progress)
+            await asyncio.sleep(0.01)
+        else:
+            raise AssertionError("the stream is still open")
+        assert answer.status == 200
+        assert len(await rest) < 900
+    headers = {"Authorization": f"Bearer {text}"}
+    assert (await site.get(None, f"/v1/tasks/{task_id}", headers=headers)).status == (404 if lost == "role" else 401)
 
 
 async def test_two_hundred_streams_ask_the_database_once(site: Site) -> None:
