@@ -29,6 +29,7 @@ from pathlib import Path
 import orjson
 
 from bench import (
+    acks,
     commits,
     followers,
     history,
@@ -59,6 +60,7 @@ MEASURES: dict[str, Measure] = {
     "G7": memory.measure,
     "G8": history.measure,
     "G9": tool.measure,
+    "G10": acks.measure,
     "G12": prompt.measure,
     "G13": commits.measure,
     "G14": followers.measure,
