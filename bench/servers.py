@@ -135,7 +135,7 @@ async def start_signoff(
     slack: FakeSlack | None = None,
     bot_api: str | None = None,
 ) -> SignoffServer:
-    """Start Signoff, connected to `slack` and to Telegram at `bot_api` if they are given; the first time in a folder, its
+    """Start Signoff, connected to `slack` and to Telegram at `bot_api` if given; the first time in a folder, its
     configuration and its hook are made."""
     config = folder / "config.yaml"
     port = free_port()
