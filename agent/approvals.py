@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 
 from agent import cards, texts
-from agent.decisions import Decided, card_of, decision, number_of, received, refused, tried, who
+from agent.decisions import Decided, card_of, decision, number_of, once, received, refused, tried, who
 from agent.domain import COLLECTED, Approval, ButtonPress, Edit, Entry, IncomingMessage, Member
 from agent.edits import Draft, Drafts, edition
 from agent.endings import cancellation, expiry
@@ -147,7 +147,7 @@ class Approvals:
             except NotFound as unknown:
                 decided = refused(card, event, unknown)
             refusal = decided.refusal
-            return decided.step
+            return decided.step if refusal is None else once(state, decided.step)
 
         if await self.store.change(card.task_id, plan, event.dedup_key) is None:
             refusal = await self._first_answer(event.dedup_key)

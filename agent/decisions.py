@@ -59,6 +59,13 @@ def refused(card: Approval, event: ButtonPress | Edit, refusal: BadInput) -> Dec
     return Decided(step=Step(entries=(entry,), received=event_row), refusal=refusal)
 
 
+def once(state: TaskState, step: Step) -> Step:
+    """The step of a refused try without what the journal tells already: pressing without end must not make it grow
+    without end. Each try is a row of its own among what was received."""
+    before = [entry.data for entry in state.entries if entry.kind == "decision"]
+    return replace(step, entries=tuple(entry for entry in step.entries if entry.data not in before))
+
+
 def received(event: ButtonPress | Edit, outcome: str, said: str = "") -> Received:
     """The row of an event on a card."""
     kind: ReceivedKind = "press" if isinstance(event, ButtonPress) else "edit"

@@ -78,6 +78,8 @@ class Gate:
                 answer(run, call, texts.unknown_tool(call.tool, list(self.effects.registry)), "failed")
             case "proposed":
                 return await self._gated(run, call)
+            case "approved" if isinstance(await self._rule(run, call), policy.Deny):  # since it was approved
+                answer(run, call, texts.denied_by_policy(call.capability), "denied")
             case "approved":
                 same = _same_before(run, call)
                 if same is None:

@@ -22,7 +22,9 @@ class Follower:
         """Progress without text says nothing about the text, unless the journal has grown: then it is in there."""
         before = self._newest
         unread = before.text if before and before.entries >= progress.entries else ""
-        self._newest = replace(progress, text=progress.text or unread)
+        # Text of a run that does not know of the newest rows yet must not hide that there are some.
+        entries = max(progress.entries, before.entries if before else 0)
+        self._newest = replace(progress, text=progress.text or unread, entries=entries)
         self._told.set()
 
     async def next(self, seconds: float) -> Progress | None:

@@ -9,7 +9,7 @@ import structlog
 
 from agent.approvals import NOT_FOUND, Approvals
 from agent.commands import Command, Judgement, run
-from agent.decisions import decision, entered, received
+from agent.decisions import decision, entered, once, received
 from agent.domain import Address, Approval, ButtonPress, Edit, IncomingMessage, Member, Received
 from agent.errors import BadInput, Conflict, NotFound, ToolError
 from agent.inbox import TaskInbox, notice
@@ -59,7 +59,7 @@ class Reception:
         """Write down a try on a card that was none to decide about, in the journal of its task, too."""
         said = {"verdict": "refused", "tried": tried, "code": error.code, "reason": str(error)}
         step = Step(entries=(entered(card, [], by=event.who, **said),), received=declined(event, error))
-        await self.store.change(card.task_id, lambda _: step, event.dedup_key)
+        await self.store.change(card.task_id, lambda state: once(state, step), event.dedup_key)
         return await self.known(event.dedup_key) or event
 
     async def note(self, row: Received, to: Address | None = None) -> Received:

@@ -68,8 +68,8 @@ async def follow(
             if progress.entries > reader.seq or progress.status != reader.status:
                 for event in await reader.news():
                     yield event
-            # Text belongs behind the rows it was written after; when more rows have come, it is among them.
-            if progress.text and progress.entries == reader.seq:
+            # Text belongs behind the rows it was written after; when the run has written more, it is among them.
+            if progress.text and progress.entries >= reader.run_seq:
                 data = ProgressView(task_id=task_id, after_seq=reader.seq, text=progress.text)
                 yield Event(kind="progress", data=data)
 
@@ -81,6 +81,8 @@ class _Reader:
         self._services = services
         self._task_id = task_id
         self.seq = seq
+        self.run_seq = 0
+        """The last row that is no decision: those are written beside a run, which does not count them."""
         self.status: TaskStatus | None = None
 
     async def news(self) -> list[Event]:
@@ -91,6 +93,7 @@ class _Reader:
         events = [Event(kind="entry", seq=entry.seq, data=entry_view(entry)) for entry in entries]
         if entries:
             self.seq = entries[-1].seq
+        self.run_seq = max([self.run_seq, *(entry.seq for entry in entries if entry.kind != "decision")])
         if task.status != self.status:
             self.status = task.status
             data = StatusView(task_id=task.task_id, status=task.status, error_code=task.error_code)

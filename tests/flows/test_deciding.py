@@ -20,6 +20,7 @@ from tests.clock import FakeClock
 from tests.flows.bot import Bot, running, tool_texts
 from tests.flows.test_sign_off import writes
 from tests.servers.llm import Reply
+from tests.storage import given
 
 BOB = {"name": "bob", "roles": ["approver"]}
 CID = {"name": "cid", "roles": ["approver"]}
@@ -199,6 +200,19 @@ async def test_an_unknown_card_is_said_and_written_down(bot: Bot) -> None:
         await bot.app.services.approvals.decide(press(bot, OPERATOR, "by token", token="none"))
     assert await received(bot, "by id") == ("refused:not_found", "operator", None)
     assert await received(bot, "by token") == ("refused:not_found", "operator", None)
+
+
+async def test_pressing_without_end_does_not_fill_the_journal(bot: Bot) -> None:
+    """Each try is among what was received; the journal, which each look reads whole, tells once of the same."""
+    state, card = await asked(bot, writes("a.md"))
+    mia = await bot.person("mia")
+    for verdict in ("approved", "approved", "denied", "approved", "denied"):
+        with pytest.raises(Forbidden):
+            await bot.press(card, verdict, by=mia)
+    after = await bot.app.services.store.load(state.task.task_id)
+    assert [said["tried"] for said in bot.decisions(after)] == ["approved", "denied"]
+    statement = "SELECT count(*) FROM received WHERE outcome = 'refused:not_an_approver' AND who = 'mia'"
+    assert await given.sql(bot.app.services.store, statement) == 5
 
 
 async def test_a_card_of_another_workspace_is_an_unknown_one(bot: Bot) -> None:

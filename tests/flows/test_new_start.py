@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from tests.flows.bot import Bot
+from tests.flows.bot import Bot, running
 from tests.flows.engine import engine, tool
 from tests.servers.llm import Reply
 
@@ -82,3 +82,16 @@ async def test_a_drained_run_goes_on_where_it_was(bot: Bot) -> None:
     assert (done.task.answer, len(done.approvals), bot.file("a.md")) == ("Done.", 1, "x")
     assert [status for status, _ in bot.results(done)] == ["done"]
     assert len(bot.model.requests) == 3
+
+
+async def test_what_the_policy_denies_by_now_never_runs(tmp_path: Path) -> None:
+    """Also when it was asked, and even approved, under another policy: the model is told so."""
+    async with running(tmp_path) as before:
+        before.model.will(WRITE)
+        task_id = (await before.ask("Write")).task.task_id
+    async with running(tmp_path, policy={"file:write": "deny"}) as after:
+        after.model.will("It may not be written.")
+        done = await after.approve(task_id)
+        [(status, said)] = after.results(done)
+        assert (done.task.status, status, after.files()) == ("done", "denied", [])
+        assert "the policy of this workspace denies file:write" in said

@@ -16,6 +16,7 @@ import pytest
 from agent.domain import Entry
 from agent.live import Live
 from agent.ports.channels import Progress
+from agent.ports.store import Step
 from agent.watch import Watch
 from bot.api import access, events, people
 from bot.api.approvals import Decision, decide
@@ -280,6 +281,31 @@ async def test_a_slow_follower_gets_the_newest_of_everything() -> None:
         live.publish(Progress(task_id=1, status="done", entries=3))
         assert await follower.next(1) == Progress(task_id=1, status="done", entries=3)
     assert not live.followed(1)
+
+
+async def test_a_refused_press_does_not_stop_the_text(site: Site) -> None:
+    """Its row is written beside the run, which goes on to count without it; text before a row of the run is old."""
+    site.model.will(WRITE)
+    task_id = await site.task("ann")
+    await site.reached(task_id, "waiting_approval")
+    services = site.app.services
+    rows = len((await services.store.load(task_id)).entries)
+    stream = events.follow(services, await site.viewer("ann"), task_id)
+    while (await anext(stream)).kind != "status":
+        pass
+    services.live.publish(Progress(task_id=task_id, status="waiting_approval", text="half", entries=rows))
+    assert (await anext(stream)).data == events.ProgressView(task_id=task_id, after_seq=rows, text="half")
+    refused = await site.post("bob", "/v1/approvals/1/decision", {"verdict": "approved"})
+    assert refused.status == 404
+    assert (await anext(stream)).seq == rows + 1
+    services.live.publish(Progress(task_id=task_id, status="waiting_approval", text="whole", entries=rows))
+    assert (await anext(stream)).data == events.ProgressView(task_id=task_id, after_seq=rows + 1, text="whole")
+    said = Step(entries=(Entry(kind="assistant", data={"text": "whole", "calls": []}),))
+    await services.store.change(task_id, lambda _: said)
+    assert (await anext(stream)).seq == rows + 2
+    services.live.publish(Progress(task_id=task_id, status="waiting_approval", text="whole", entries=rows))
+    await services.approvals.cancel(task_id)
+    assert "progress" not in [event.kind async for event in stream]
 
 
 async def test_nobody_is_looked_after_when_nobody_looks(site: Site) -> None:
