@@ -24,7 +24,7 @@ from tests.servers.slack.world import Message
 @dataclass(kw_only=True)
 class Team:
     """Ann decides, Ben does not, Eve is nobody we know; all are in the channel with the bot. `others` are more people
-    of the configuration."""
+    of the configuration, `agent` goes into that section of it, `url` names a database server."""
 
     home: Path
     slack: FakeSlack
@@ -35,6 +35,8 @@ class Team:
     ops: str
     settings: dict[str, Any]
     others: list[dict[str, Any]] = field(default_factory=list)
+    agent: dict[str, Any] = field(default_factory=dict)
+    url: str | None = None
 
     @property
     def office(self) -> Path:
@@ -88,7 +90,7 @@ class Team:
             {"name": "Ben", "slack": self.ben},
             *self.others,
         ]
-        path = configured(self.home, self.model.base_url, people=people)
+        path = configured(self.home, self.model.base_url, people=people, url=self.url, **self.agent)
         settings = json.loads(path.read_text())
         settings["workspaces"]["office"]["channels"] = ["slack:*", "cli:*", "webhook:*"]
         tokens = {"bot_token": "${BOT}", "app_token": "${APP}", "signing_secret": "${SECRET}"}
