@@ -88,7 +88,11 @@ class Approvals:
         return len(waiting)
 
     async def ask_again(self, approval_id: int, by: str) -> int:
-        """Make the follow-up task of an expired card and return its id; the same one however often it is asked."""
+        """Make the follow-up task of an expired card and return its id; the same one however often it is asked.
+
+        Whoever asked first still asks: it is their text, so a rule for others leaves them out, and what tightens is
+        theirs. `by` is told in the request.
+        """
         card = await self.store.find_approval(approval_id=approval_id)
         if card.status != "expired":
             raise Conflict(f"Approval {approval_id} is {card.status}; only an expired one can be asked again.")
@@ -97,8 +101,8 @@ class Approvals:
             IncomingMessage(
                 dedup_key=f"again:{approval_id}",
                 address=state.session.address,
-                sender=by,
-                text=texts.ask_again(state.task.prompt),
+                sender=state.task.requester,
+                text=texts.ask_again(state.task.prompt, by),
                 origin=state.task.origin,
                 received_at=self.clock.now(),
                 reply_to=state.task.reply_to,

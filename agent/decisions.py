@@ -22,7 +22,7 @@ from agent.domain import (
 )
 from agent.endings import settles, tool_entry
 from agent.errors import BadInput, Conflict, Forbidden
-from agent.policy import electors
+from agent.policy import electors, is_requester
 from agent.ports.store import ApprovalChange, CallChange, Step, TaskState
 
 UNDECIDED = frozenset({"waiting", "unknown"})
@@ -168,7 +168,7 @@ class _Press:
 
     def _own_wish(self) -> bool:
         """Whoever asked may have it proposed differently: nothing runs by that."""
-        return self._press.verdict == "changes" and self._by == self._state.task.requester
+        return self._press.verdict == "changes" and is_requester(self._press.presser, self._state.task.requester)
 
     def _forbidden(self, calls: Sequence[Call]) -> Forbidden:
         return forbidden(self._state, self._card, self._by, calls)
@@ -218,6 +218,10 @@ class _Press:
     def _fitting_outcome(self) -> None:
         if self._card.kind == "outcome" and self._press.outcome is None:
             raise BadInput("This card asks what happened: give the outcome happened, again or skip.", field="outcome")
+        if self._card.kind == "outcome" and self._press.verdict != "approved":
+            raise BadInput(
+                "Send an outcome with the verdict approved; what is to be done is said by the outcome.", field="verdict"
+            )
         if self._card.kind == "change" and self._press.outcome is not None:
             raise BadInput("An outcome is only for a card that asks whether something happened.", field="outcome")
 

@@ -136,9 +136,14 @@ def strictest(*rules: Rule) -> Rule:
 
 def fits(member: Member, rule: ApproverRule, requester: str) -> bool:
     """Whether a person may decide what this requester asked for: each group names them by role or by name."""
-    if not rule.groups or (rule.other and member.name == requester):
+    if not rule.groups or (rule.other and is_requester(member, requester)):
         return False
     return all(member.name in group or not member.roles.isdisjoint(group) for group in rule.groups)
+
+
+def is_requester(member: Member, requester: str) -> bool:
+    """Whether it was this person who asked: by name, or as a guest by an identity that is known to be theirs by now."""
+    return requester == member.name or requester in member.identities
 
 
 def electors(rule: ApproverRule, people: Mapping[str, Member], requester: str) -> list[str]:

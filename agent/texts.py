@@ -60,9 +60,12 @@ def fallback_used(model: str) -> str:
     return f"(Answered by the fallback model {model}.)"
 
 
-def ask_again(prompt: str) -> str:
+def ask_again(prompt: str, by: str) -> str:
     """The prompt of the task that an expired card's "Ask again" makes."""
-    return f"The approval expired before anybody decided. If the change is still needed, propose it again.\n\n{prompt}"
+    return (
+        f"The approval expired before anybody decided, and {by} asks again. "
+        f"If the change is still needed, propose it again.\n\n{prompt}"
+    )
 
 
 # --- cards --------------------------------------------------------------------------------------------------------
