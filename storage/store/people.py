@@ -11,12 +11,12 @@ from sqlalchemy import BindParameter, Connection, Executable, Table, bindparam, 
 from agent.errors import Conflict
 from agent.ports.access import NewAudit
 from agent.ports.people import Link, Pairing, Person
-from storage.columns import UtcTime
+from storage.columns import Json, UtcTime
 from storage.database import Database
 from storage.store.access import record_act
 from storage.store.rows import AnyRow
 from storage.store.upserts import upsert
-from storage.tables import browser_sessions, links, login_links, pairings, persons, tokens
+from storage.tables import browser_sessions, calls, links, login_links, pairings, persons, status_in, tasks, tokens
 
 PERSONS = select(*(persons.c[name] for name in Person.__dataclass_fields__)).order_by(persons.c.folded)
 ONE_PERSON = PERSONS.where(persons.c.name == bindparam("person"))
@@ -26,6 +26,18 @@ REMOVE_BELONGINGS = [
     delete(table).where(table.c.member == bindparam("person"))
     for table in (links, tokens, login_links, browser_sessions)
 ]
+WAITING = status_in(tasks, "waiting_approval")
+LOCK_WAITING = select(tasks.c.task_id).where(WAITING).order_by(tasks.c.task_id).with_for_update()
+UNDECIDED_CALLS = (
+    select(calls.c.task_id, calls.c.call_id, calls.c.votes)
+    .join(tasks, tasks.c.task_id == calls.c.task_id)
+    .where(WAITING, status_in(calls, "waiting", "unknown"))
+)
+SAVE_VOTES = (
+    update(calls)
+    .where(calls.c.task_id == bindparam("of_task"), calls.c.call_id == bindparam("of_call"))
+    .values(votes=bindparam("left", type_=Json))
+)
 LINKS = select(links).order_by(links.c.identity)
 LINKS_OF_ONE = LINKS.where(links.c.member == bindparam("person"))
 OF_IDENTITY: BindParameter[str] = bindparam("of_identity")
@@ -42,7 +54,7 @@ ONE_BY_ONE = text("LOCK TABLE pairings IN SHARE ROW EXCLUSIVE MODE")
 
 @dataclass(frozen=True, slots=True)
 class SqlRoster:
-    """Implements Roster. Locks are taken in the order pairing, person, link."""
+    """Implements Roster. Locks are taken in the order pairing, task, person, link."""
 
     database: Database
 
@@ -107,9 +119,12 @@ def _person(connection: Connection, name: str) -> Person | None:
 
 
 def _add_person(connection: Connection, person: Person) -> None:
+    """Nothing is left to them of somebody who had this name before, here or in the configuration."""
+    _forget_votes(connection, person.name)
     values = asdict(person) | {"folded": person.name.casefold()}
     if not connection.execute(_unless_known(connection.dialect.name, persons), values).rowcount:
         raise Conflict(f"There is somebody named {person.name} already; take another name.", code="person_exists")
+    _remove_belongings(connection, person.name)
 
 
 def _change_person(connection: Connection, person: Person, row: NewAudit) -> bool:
@@ -124,10 +139,23 @@ def _remove_person(connection: Connection, name: str, row: NewAudit) -> bool:
     """With every way in: whoever is given this name later must not find one open."""
     if not connection.execute(REMOVE_PERSON, {"person": name}).rowcount:
         return False
-    for remove in REMOVE_BELONGINGS:
-        connection.execute(remove, {"person": name})
+    _remove_belongings(connection, name)
     record_act(connection, row)
     return True
+
+
+def _remove_belongings(connection: Connection, name: str) -> None:
+    for remove in REMOVE_BELONGINGS:
+        connection.execute(remove, {"person": name})
+
+
+def _forget_votes(connection: Connection, name: str) -> None:
+    """On cards that are open: an approval of one person must not count as that of another."""
+    connection.execute(LOCK_WAITING).all()
+    for row in connection.execute(UNDECIDED_CALLS).all():
+        if name in row.votes:
+            left = [vote for vote in row.votes if vote != name]
+            connection.execute(SAVE_VOTES, {"of_task": row.task_id, "of_call": row.call_id, "left": left})
 
 
 def _links(connection: Connection, member: str | None) -> list[Link]:
