@@ -166,20 +166,31 @@ async def log_out(services: Services, browser: Browser) -> None:
 async def by_cookie(services: Services, secret: str, client: str) -> Browser:
     """The browser with this cookie; NotAuthentic when it has to sign in."""
     digest, now = token_sha256(secret), services.clock.now()
-    session = await services.access.browser_session(digest)
-    if session is None or not browser_is_live(session, digest, now):
-        raise NotAuthentic(_NOT_LOGGED_IN)
-    member = await _known(services, session.member)
+    session, seen = await _live(services, digest, client)
     fresh = secrets.token_urlsafe(32)
     changed = renewed(session, digest, token_sha256(fresh), now)
     saved = changed is not None and await services.access.save_browser_session(changed, replaces=session.sha256)
     rotated = saved and changed is not None and changed.sha256 != session.sha256
     return Browser(
-        viewer=viewer(member, services.workspaces, way="console", client=client),
+        viewer=seen,
         browser_id=session.browser_id,
         csrf_token=session.csrf_token,
         secret=fresh if rotated else None,
     )
+
+
+async def still_by_cookie(services: Services, secret: str, client: str) -> Viewer:
+    """Whoever is signed in with this cookie, which stays as it is; errors as of `by_cookie`."""
+    _, seen = await _live(services, token_sha256(secret), client)
+    return seen
+
+
+async def _live(services: Services, digest: str, client: str) -> tuple[BrowserSession, Viewer]:
+    session = await services.access.browser_session(digest)
+    if session is None or not browser_is_live(session, digest, services.clock.now()):
+        raise NotAuthentic(_NOT_LOGGED_IN)
+    member = await _known(services, session.member)
+    return session, viewer(member, services.workspaces, way="console", client=client)
 
 
 def browser_is_live(session: BrowserSession, digest: str, now: datetime) -> bool:

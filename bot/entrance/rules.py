@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -11,6 +12,8 @@ from bot.api.viewer import Scope, Viewer
 
 VIEWER: web.RequestKey[Viewer] = web.RequestKey("viewer", Viewer)
 """Where a handler finds who asks; there in every route with a rule."""
+STILL: web.RequestKey[Callable[[], Awaitable[bool]]] = web.RequestKey("still")
+"""Whether the viewer of a request that goes on would be let in as the same one now."""
 CSRF_TOKEN: web.RequestKey[str] = web.RequestKey("csrf_token", str)
 """What a page's forms must send along, in the header X-CSRF-Token or the field `csrf_token`; empty for API tokens."""
 

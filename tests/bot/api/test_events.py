@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +18,12 @@ from agent.live import Live
 from agent.ports.channels import Progress
 from agent.watch import Watch
 from bot.api import events
+from bot.api.access import revoke_token
 from bot.api.approvals import Decision, decide
+from bot.api.people import NewLink, link
 from bot.api.stream import as_text
 from bot.api.tasks import entry_view
+from bot.api.viewer import terminal
 from tests.bot.api.site import Site, running
 from tests.servers.llm import FakeLLM, Reply
 
@@ -197,6 +200,48 @@ async def test_a_browser_that_goes_away_is_forgotten(site: Site) -> None:
         if not site.app.services.live.tasks():
             return
     raise AssertionError("the stream is still open")
+
+
+async def revoked(site: Site) -> None:
+    """Ann's token is worth nothing any more."""
+    services = site.app.services
+    [token] = await services.access.tokens("ann")
+    await revoke_token(services, terminal(services.people, services.workspaces), token.token_id)
+
+
+async def linked(site: Site) -> None:
+    """Ann is known by one more identity, which opens other workspaces to her."""
+    services = site.app.services
+    viewer = terminal(services.people, services.workspaces)
+    await link(services, viewer, "ann", NewLink(identity="slack:U1"))
+
+
+@pytest.mark.parametrize("changed", [revoked, linked])
+async def test_a_stream_ends_when_its_follower_is_not_the_same_any_more(
+    site: Site, changed: Callable[[Site], Awaitable[None]]
+) -> None:
+    """Whoever was let in once does not go on reading for as long as a task takes: they come back through the door."""
+    site.model.will(WRITE)
+    task_id = await site.task("ann")
+    await site.reached(task_id, "waiting_approval")
+    rows = len((await site.app.services.store.load(task_id)).entries)
+    async with followed(site, task_id) as (_, got):
+        await until(got, "waiting_approval")
+        await changed(site)
+        rest = asyncio.create_task(left_of(got))
+        for number in range(1_000):
+            progress = Progress(task_id=task_id, status="waiting_approval", text=f"{number}", entries=rows)
+            site.app.services.live.publish(progress)
+            await asyncio.sleep(0.01)
+            if rest.done():
+                break
+        assert rest.done()
+    assert site.app.services.live.tasks() == []
+
+
+async def left_of(got: AsyncIterator[Got | str]) -> int:
+    """How many events there still are."""
+    return len([event async for event in got])
 
 
 async def test_two_hundred_streams_ask_the_database_once(site: Site) -> None:
