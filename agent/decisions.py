@@ -23,6 +23,7 @@ from agent.domain import (
 from agent.endings import settles, tool_entry
 from agent.errors import BadInput, Conflict, Forbidden
 from agent.policy import electors, is_requester
+from agent.ports.access import Act, NewAudit
 from agent.ports.store import ApprovalChange, CallChange, Step, TaskState
 
 UNDECIDED = frozenset({"waiting", "unknown"})
@@ -64,6 +65,21 @@ def received(event: ButtonPress | Edit, outcome: str, said: str = "") -> Receive
     at = event.pressed_at if isinstance(event, ButtonPress) else event.edited_at
     name = who(event).name
     return Received(dedup_key=event.dedup_key, kind=kind, outcome=outcome, who=name, received_at=at, said=said)
+
+
+def audited(event: ButtonPress | Edit, approval_id: int | None, refusal: BadInput | None) -> NewAudit:
+    """What the audit says of an event on a card: no reasons and no arguments."""
+    done: Act = "approval_decided" if isinstance(event, ButtonPress) else "approval_edited"
+    detail = {"verdict": tried(event), "items": list(_items(event))}
+    return NewAudit(
+        at=event.pressed_at if isinstance(event, ButtonPress) else event.edited_at,
+        who=who(event).name,
+        what=done if refusal is None else "press_refused",
+        subject="" if approval_id is None else str(approval_id),
+        detail=detail if refusal is None else detail | {"code": refusal.code},
+        way=event.way,
+        client=event.client,
+    )
 
 
 def who(event: ButtonPress | Edit) -> Member:

@@ -67,7 +67,8 @@ class Door:
                     return _shown_the_way(request)
                 raise
             rule.check(request[VIEWER])
-            request[STILL] = partial(self._still, request, arrival)
+            still: Callable[[], Awaitable[bool]] = partial(self._still, request, arrival)
+            request[STILL] = still
         return await handler(request)
 
     def _rule(self, request: web.Request) -> Rule | None:
