@@ -130,17 +130,40 @@ async def test_names_that_are_not_to_be_had(rows: Rows, name: str) -> None:
     assert rows.people(ANN).new_name("Anna") == "Anna"
 
 
-@pytest.mark.parametrize("name", ["Ann", "Ann-Marie O'Neil", "ann@example.com", "Ümit", "王芳", "a", "J. R."])
+@pytest.mark.parametrize(
+    "name", ["Ann", "Ann-Marie O'Neil", "ann@example.com", "Ümit", "王芳", "a", "J. R.", "Анна К.", "Ζωή 2"]
+)
 def test_names_that_people_have(name: str) -> None:
     """In every script, with spaces and signs that names have."""
     assert PersonSettings(name=name).name == name
 
 
 @pytest.mark.parametrize(
-    "name", ["", " Ann", "Ann ", "a:b", "a/b", "Ann*", "[a]", "a\nb", "_", "-x", "x" * 65, "Operator", "MEMBER"]
+    "name",
+    [
+        "",
+        " Ann",
+        "Ann ",
+        "a:b",
+        "a/b",
+        "Ann*",
+        "[a]",
+        "a\nb",
+        "_",
+        "-x",
+        "x" * 65,
+        "Operator",
+        "MEMBER",
+        "\u0410nn",
+        "Ann\u03bf",
+        "\uff21nn",
+        "\uff41dmin",
+        "A\u0301nn",
+        "Ann  Lee",
+    ],
 )
 def test_names_that_would_be_mistaken_for_something_else(name: str) -> None:
-    """Parts of an address, patterns, roles, the operator."""
+    """Parts of an address, patterns, roles, the operator, and what only looks like another name."""
     with pytest.raises(ValidationError):
         PersonSettings(name=name)
 
