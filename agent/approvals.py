@@ -93,11 +93,10 @@ class Approvals:
             )
         return len(waiting)
 
-    async def ask_again(self, approval_id: int, by: str) -> int:
+    async def ask_again(self, approval_id: int) -> int:
         """Make the follow-up task of an expired card and return its id; the same one however often it is asked.
 
-        Whoever asked first still asks: it is their text, so a rule for others leaves them out, and what tightens is
-        theirs. `by` is told in the request.
+        Whoever wants that, it is still the request of whoever asked first, who may not sign it off under `by: other`.
         """
         card = await self.store.find_approval(approval_id=approval_id)
         if card.status != "expired":
@@ -108,7 +107,7 @@ class Approvals:
                 dedup_key=f"again:{approval_id}",
                 address=state.session.address,
                 sender=state.task.requester,
-                text=texts.ask_again(state.task.prompt, by),
+                text=texts.ask_again(state.task.prompt),
                 origin=state.task.origin,
                 received_at=self.clock.now(),
                 reply_to=state.task.reply_to,

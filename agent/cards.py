@@ -8,7 +8,7 @@ from typing import Literal
 
 from agent import texts
 from agent.buttons import card_buttons, item_buttons
-from agent.decisions import UNDECIDED, was_edited
+from agent.decisions import UNDECIDED, approvers, was_edited, writer
 from agent.domain import Address, Approval, ApproverRule, Call, Member, Task
 from agent.policy import electors
 from agent.ports.channels import Card, CardItem
@@ -99,18 +99,18 @@ class _View:
         """Who may decide until when, or what became of it."""
         if self._approval.status != "open":
             return texts.card_verdict(self._approval)
-        by_rule: dict[ApproverRule, list[Call]] = {}
+        by_rule: dict[tuple[ApproverRule, str | None], list[Call]] = {}
         for call in self._waiting:
-            by_rule.setdefault(call.rule or ApproverRule(), []).append(call)
+            by_rule.setdefault((call.rule or ApproverRule(), writer(call)), []).append(call)
         parts = list(self._asked(by_rule))
         return "\n".join([*parts, f"Until {self._approval.expires_at:%Y-%m-%d %H:%M} UTC."])
 
-    def _asked(self, by_rule: Mapping[ApproverRule, list[Call]]) -> Iterator[str]:
-        for rule, calls in by_rule.items():
-            able = self._able[calls[0].call_id]
+    def _asked(self, by_rule: Mapping[tuple[ApproverRule, str | None], list[Call]]) -> Iterator[str]:
+        for (rule, wrote), calls in by_rule.items():
+            able = approvers(calls[0], self._able[calls[0].call_id])
             numbers = ", ".join(str(call.item) for call in calls)
             what = f"{'Item' if len(calls) == 1 else 'Items'} {numbers}: " if len(by_rule) > 1 else ""
-            yield what + texts.who_decides(rule, able, self._task.requester)
+            yield what + texts.who_decides(rule, able, self._task.requester, wrote)
 
 
 def _edited(call: Call) -> str:

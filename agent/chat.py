@@ -22,6 +22,7 @@ from agent.ports.clock import Clock
 from agent.ports.desk import Desk
 from agent.ports.store import Store
 from agent.reception import Reception, declined
+from agent.tool import clean
 
 log = structlog.get_logger()
 
@@ -60,11 +61,13 @@ class PlatformChat:
 
     async def receive(self, message: ChannelMessage) -> Receipt:
         """Whatever somebody wrote; what is said to that is in the outbox."""
+        message = replace(message, text=clean(message.text), shown_name=clean(message.shown_name))
         row = await self.reception.known(message.dedup_key, message.address) or await self._received(message)
         return Receipt(outcome=row.outcome, task_id=row.task_id)
 
     async def press(self, press: ChannelPress) -> Receipt:
         """Whatever somebody pressed, or sent with a form; what is said to that is for them alone."""
+        press = replace(press, fields={name: clean(text) for name, text in press.fields.items()})
         row = await self.reception.known(press.dedup_key) or await self._pressed(press)
         return Receipt(outcome=row.outcome, task_id=row.task_id, said=row.said, private=True)
 

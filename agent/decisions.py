@@ -25,6 +25,7 @@ from agent.errors import BadInput, Conflict, Forbidden
 from agent.policy import electors, is_requester
 from agent.ports.access import Act, NewAudit
 from agent.ports.store import ApprovalChange, CallChange, Step, TaskState
+from agent.previews import visible
 
 UNDECIDED = frozenset({"waiting", "unknown"})
 """What an item is while a person is asked about it."""
@@ -46,7 +47,7 @@ def decision(state: TaskState, approval_id: int, press: ButtonPress, people: Map
     except BadInput as refusal:
         return refused(card, press, refusal)
     outcome = "changes" if press.verdict == "changes" else "decided"
-    event = received(press, outcome, _counted(card, press, step))
+    event = received(press, outcome, visible(_counted(card, press, step)))
     return Decided(step=replace(step, deliveries=settles(state, card, press.pressed_at), received=event))
 
 
@@ -146,6 +147,17 @@ def was_edited(call: Call) -> bool:
     return call.original is not None and call.original != call.arguments
 
 
+def writer(call: Call) -> str | None:
+    """Who wrote what would run and may not approve it, because the policy asks for one other person than its author."""
+    rule = call.rule
+    return call.edited_by if rule is not None and rule.other and rule.quorum == 1 and was_edited(call) else None
+
+
+def approvers(call: Call, able: Sequence[str]) -> list[str]:
+    """Of those who may decide an item, whose approval counts."""
+    return [name for name in able if name != writer(call)]
+
+
 def forbidden(state: TaskState, card: Approval, name: str, calls: Sequence[Call]) -> Forbidden:
     """Says whom these items are for."""
     rules = [call.rule for call in calls if call.rule is not None]
@@ -213,9 +225,12 @@ class _Press:
         """Why an approval of an item would not count."""
         if not self._approves() or call.rule is None:
             return None
-        if len(self._able[call.call_id]) < call.rule.quorum:
-            text = texts.quorum_impossible(call.rule, self._able[call.call_id], self._state.task.requester)
+        able = approvers(call, self._able[call.call_id])
+        if len(able) < call.rule.quorum:
+            text = texts.quorum_impossible(call.rule, able, self._state.task.requester, writer(call))
             return Conflict(text, code="quorum_impossible")
+        if self._by not in able:
+            return Conflict(texts.own_edit(call), code="own_edit")
         if self._by in self._votes(call):
             return Conflict(texts.voted_already(call, self._votes(call)), code="voted_already")
         return None

@@ -26,6 +26,9 @@ TRIES = 5
 TRIES_WITHIN = timedelta(hours=1)
 """Wrong codes that an admin may enter: codes are not to be guessed by way of an admin's chat or token."""
 
+NAME_SHOWN = 64
+"""Characters that are kept of what a stranger calls themselves; a person's name has no more."""
+
 _CODE = re.compile(f"[{LETTERS}]{{8}}")
 _TELL_AN_ADMIN = (
     "I do not know you yet. Tell an admin this code: {code}. It holds for an hour; with it they let you in by "
@@ -56,7 +59,8 @@ class Pairing:
         """The code of somebody nobody knows: the same while it is open."""
         now = self.clock.now()
         code = "".join(secrets.choice(LETTERS) for _ in range(8))
-        new = Asked(identity=identity, shown_name=shown_name, code=code, asked_at=now, expires_at=now + HOLDS)
+        named = shown_name[:NAME_SHOWN]
+        new = Asked(identity=identity, shown_name=named, code=code, asked_at=now, expires_at=now + HOLDS)
         asked = await self.roster.ask_pairing(new, MOST_OPEN)
         if asked is None:
             return Knock(code=None, text=_TOO_MANY)
@@ -153,6 +157,12 @@ class Pairing:
                 raise BadInput(f"{name} is known already and keeps their roles; leave them out.", field="roles")
             return None
         new = self.people.new_name(asked.shown_name if name is None else name)
+        if name is None and await self.roster.has_worked(new):
+            raise Conflict(
+                f"Somebody named {new} was here before, whose files and conversations they would find. "
+                "If it is the same person, say that name with the code, else another one.",
+                code="name_used",
+            )
         return Person(name=new, roles=tuple(sorted(set(roles))), added_at=self.clock.now(), added_by=by.name)
 
 

@@ -20,8 +20,7 @@ from agent.zones import Zone
 
 # No `:` and `/`, which separate the parts of an address, and nothing that a pattern over addresses would read.
 _NAME = re.compile(r"[^\W_](?:[\w .@'-]{0,62}[\w.])?")
-_ALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK"})
-"""Alphabets with letters that cannot be told apart, as Unicode names begin."""
+_ALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
 _IDENTITY = re.compile(r"[a-z][a-z0-9_-]{0,31}:[!-.0-~]{1,128}")
 _NO_CHAT = frozenset({"console", "cli", "webhook", "cron", "callback"})
 """Where nobody is told from others by a platform's id: a link to one of these would open another person's console."""
@@ -30,21 +29,25 @@ _NO_CHAT = frozenset({"console", "cli", "webhook", "cron", "callback"})
 def person_name(text: str) -> str:
     """A name that a person can have, as it is; ValueError says why it cannot be one."""
     if not is_name(text):
+        raise ValueError(f"{text!r} is no name: use letters, digits, spaces and . _ - @ ', at most 64 characters")
+    if unicodedata.normalize("NFKC", text) != text or "  " in text or len(_alphabets(text)) > 1:
         raise ValueError(
-            f"{text!r} is no name: use letters of one alphabet, digits, single spaces and . _ - @ ', "
-            "at most 64 characters"
+            f"{text!r} looks like another name than it is: use plain letters of one alphabet, and single spaces"
         )
     if text.casefold() in {*get_args(Role), OPERATOR.name}:
         raise ValueError(f"{text!r} is the name of a role or of the operator; give the person another one")
     return text
 
 
+def _alphabets(text: str) -> set[str]:
+    """Those of a text whose letters pass for each other's, such as the a of each."""
+    first_words = {unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha()}
+    return first_words & _ALIKE
+
+
 def is_name(text: str) -> bool:
-    """Whether a person, or the operator, could have this name. One that only looks like another is none: a Cyrillic А
-    among Latin letters, a full-width Ａ, two spaces."""
-    alphabets = {unicodedata.name(letter, "").partition(" ")[0] for letter in text} & _ALIKE
-    plain = unicodedata.normalize("NFKC", text) == text and "  " not in text
-    return bool(_NAME.fullmatch(text)) and plain and len(alphabets) <= 1
+    """Whether a person, or the operator, could have this name."""
+    return bool(_NAME.fullmatch(text))
 
 
 def is_identity(text: str) -> bool:

@@ -143,8 +143,8 @@ def fits(member: Member, rule: ApproverRule, requester: str) -> bool:
 
 
 def is_requester(member: Member, requester: str) -> bool:
-    """Whether it was this person who asked: by name, or as a guest by an identity that is known to be theirs by now."""
-    return requester == member.name or requester in member.identities
+    """Whether somebody is whoever asked, perhaps as a guest, named by an identity, before they were known."""
+    return member.name == requester or requester in member.identities
 
 
 def electors(rule: ApproverRule, people: Mapping[str, Member], requester: str) -> list[str]:

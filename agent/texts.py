@@ -60,12 +60,9 @@ def fallback_used(model: str) -> str:
     return f"(Answered by the fallback model {model}.)"
 
 
-def ask_again(prompt: str, by: str) -> str:
+def ask_again(prompt: str) -> str:
     """The prompt of the task that an expired card's "Ask again" makes."""
-    return (
-        f"The approval expired before anybody decided, and {by} asks again. "
-        f"If the change is still needed, propose it again.\n\n{prompt}"
-    )
+    return f"The approval expired before anybody decided. If the change is still needed, propose it again.\n\n{prompt}"
 
 
 # --- cards --------------------------------------------------------------------------------------------------------
@@ -80,20 +77,21 @@ def card_title(approval: Approval, number: int) -> str:
     return f"{title}: {'did this happen?' if approval.kind == 'outcome' else 'please decide'}"
 
 
-def who(rule: ApproverRule, requester: str | None = None) -> str:
-    """Whom a rule names, in words; without a `requester` whoever that may be."""
+def who(rule: ApproverRule, requester: str | None = None, writer: str | None = None) -> str:
+    """Whom a rule names, in words; without a `requester` whoever that may be. `writer`: who edited it."""
     named = " and also ".join(" or ".join(group) or "nobody" for group in rule.groups) or "nobody"
     count = f"{rule.quorum} of " if rule.quorum > 1 else ""
     asked = f"{requester}, who asked" if requester else "whoever asks"
-    return f"{count}{named}" + (f", but not {asked}" if rule.other else "")
+    edited_ = f", nor {writer}, who edited it" if writer else ""
+    return f"{count}{named}" + (f", but not {asked}{edited_}" if rule.other else "")
 
 
-def who_decides(rule: ApproverRule, able: Sequence[str], requester: str) -> str:
-    """Who may decide, or what an admin must do when too few may."""
+def who_decides(rule: ApproverRule, able: Sequence[str], requester: str, writer: str | None = None) -> str:
+    """Who may approve, or what an admin must do when too few may."""
     if len(able) >= max(rule.quorum, 1):
-        return f"For {who(rule, requester)}."
+        return f"For {who(rule, requester, writer)}."
     few = f"there is only {', '.join(able)}" if able else "there is no such person"
-    why = f"it takes {who(rule, requester)}, and {few}" if rule.groups and all(rule.groups) else NAMES_NOBODY
+    why = f"it takes {who(rule, requester, writer)}, and {few}" if rule.groups and all(rule.groups) else NAMES_NOBODY
     return (
         f"Nobody may approve this: {why}. An admin adds people with `signoff people`, or names others in "
         "`agent.policy` of config.yaml."
@@ -133,12 +131,12 @@ def how_to_decide(approval: Approval, where: Literal["chat", "terminal"]) -> str
 
 def item_verdict(approval: Approval, call: Call) -> str:
     """What became of an item."""
-    by = call.decided_by
+    by, reason = call.decided_by, _brief(call.reason)
     if approval.kind == "outcome" and by is not None:
         return {"done": f"it happened, says {by}", "cancelled": f"left by {by}"}.get(call.status, f"again, says {by}")
     match call.status:
         case "denied":
-            return f"denied by {by}: {call.reason}" if call.reason else f"denied by {by}"
+            return f"denied by {by}: {reason}" if reason else f"denied by {by}"
         case "expired":
             return "expired, not run"
         case "cancelled" | "superseded":
@@ -176,6 +174,12 @@ def counted(approval: Approval, pressed: Sequence[Call], items: Sequence[Call]) 
     ]
     more = f" {left} {'item still waits' if left == 1 else 'items still wait'} for a decision." if left else ""
     return f"Approval {approval.approval_id}: {'; '.join(parts)}.{more}"
+
+
+def _brief(reason: str) -> str:
+    """A reason in one line, so that it cannot pass for a part of the card."""
+    line = " ".join(reason.split())
+    return line if len(line) <= RESULT_SHOWN else f"{line[: RESULT_SHOWN - 1]}…"
 
 
 def _so_far(approval: Approval, call: Call) -> str:
@@ -242,9 +246,14 @@ def voted_already(call: Call, names: Sequence[str]) -> str:
     return f"You have approved item {call.item} already ({votes(names, quorum)}); somebody else must approve it, too."
 
 
-def quorum_impossible(rule: ApproverRule, able: Sequence[str], requester: str) -> str:
+def quorum_impossible(rule: ApproverRule, able: Sequence[str], requester: str, writer: str | None = None) -> str:
     """For an approval that could never be enough."""
-    return f"{who_decides(rule, able, requester)} It can still be denied."
+    return f"{who_decides(rule, able, requester, writer)} It can still be denied."
+
+
+def own_edit(call: Call) -> str:
+    """For an approval of what the same person wrote, where the policy asks for another one."""
+    return f"You have edited item {call.item}, so somebody else must approve it. You can deny it or edit it again."
 
 
 NOT_CHANGED = "Nothing was changed: these are the arguments that the card shows already."

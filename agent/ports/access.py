@@ -8,7 +8,8 @@ from typing import Any, Literal, Protocol
 
 Act = Literal[
     "login", "login_refused", "logout", "token_made", "token_revoked", "file_uploaded", "memory_written",
-    "approval_decided", "approval_edited", "press_refused", "person_added", "person_changed", "person_removed",
+    "approval_decided", "approval_edited", "approval_asked_again", "press_refused", "person_added", "person_changed",
+    "person_removed",
     "identity_linked", "identity_unlinked", "pairing_admitted", "pairing_refused", "pairing_rejected",
 ]  # fmt: skip
 """What the audit tells about."""

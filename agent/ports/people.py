@@ -60,7 +60,10 @@ class Roster(Protocol):
         ...
 
     async def add_person(self, person: Person, audit: NewAudit) -> None:
-        """Add somebody; Conflict when there is a person of that name, upper and lower case being one."""
+        """Add somebody; Conflict when there is a person of that name, upper and lower case being one.
+
+        Whatever way in an earlier person of that name had is theirs no more.
+        """
         ...
 
     async def change_person(self, person: Person, audit: NewAudit) -> bool:
@@ -69,6 +72,10 @@ class Roster(Protocol):
 
     async def remove_person(self, name: str, audit: NewAudit) -> bool:
         """Remove an added person with their links, API tokens and browser sessions; False when there is none."""
+        ...
+
+    async def has_worked(self, name: str) -> bool:
+        """Whether somebody of this name has asked for something, or had a conversation in the console."""
         ...
 
     async def links(self, member: str | None = None) -> list[Link]:

@@ -166,7 +166,7 @@ async def log_out(services: Services, browser: Browser) -> None:
 async def by_cookie(services: Services, secret: str, client: str) -> Browser:
     """The browser with this cookie; NotAuthentic when it has to sign in."""
     digest, now = token_sha256(secret), services.clock.now()
-    session, seen = await _live(services, digest, client)
+    session, seen = await _signed_in(services, digest, now, client)
     fresh = secrets.token_urlsafe(32)
     changed = renewed(session, digest, token_sha256(fresh), now)
     saved = changed is not None and await services.access.save_browser_session(changed, replaces=session.sha256)
@@ -179,15 +179,14 @@ async def by_cookie(services: Services, secret: str, client: str) -> Browser:
     )
 
 
-async def still_by_cookie(services: Services, secret: str, client: str) -> Viewer:
-    """Whoever is signed in with this cookie, which stays as it is; errors as of `by_cookie`."""
-    _, seen = await _live(services, token_sha256(secret), client)
-    return seen
+async def looked_at(services: Services, secret: str, client: str) -> Viewer:
+    """The viewer in the browser with this cookie, which this does not count as having been seen; NotAuthentic."""
+    return (await _signed_in(services, token_sha256(secret), services.clock.now(), client))[1]
 
 
-async def _live(services: Services, digest: str, client: str) -> tuple[BrowserSession, Viewer]:
+async def _signed_in(services: Services, digest: str, now: datetime, client: str) -> tuple[BrowserSession, Viewer]:
     session = await services.access.browser_session(digest)
-    if session is None or not browser_is_live(session, digest, services.clock.now()):
+    if session is None or not browser_is_live(session, digest, now):
         raise NotAuthentic(_NOT_LOGGED_IN)
     member = await _known(services, session.member)
     return session, viewer(member, services.workspaces, way="console", client=client)

@@ -15,12 +15,12 @@ from bot.api.events import QUIET_SECONDS, Event, follow
 from bot.api.route import Call
 from bot.api.shapes import Parameters, Seq
 from bot.api.tasks import visible_task
-from bot.entrance.rules import STILL
+from bot.entrance.rules import ADMISSION
 
+STANDS_SECONDS = 2.0
+"""How often it is looked whether a follower may still follow: who was removed, or lost a role, must not read on."""
 RETRY_MILLISECONDS = 1_000
 """How long a browser waits before it comes back."""
-CHECK_SECONDS = 2.0
-"""How often it is looked at, while there is something to tell, whether the follower may still come in."""
 _HEADERS = {
     "Content-Type": "text/event-stream",
     "Cache-Control": "no-store",
@@ -38,9 +38,8 @@ class EventHeaders(Parameters):
 class Streams:
     """The streams that are open in this process."""
 
-    def __init__(self, *, quiet_seconds: float = QUIET_SECONDS, check_seconds: float = CHECK_SECONDS) -> None:
+    def __init__(self, *, quiet_seconds: float = QUIET_SECONDS) -> None:
         self._quiet_seconds = quiet_seconds
-        self._check_seconds = check_seconds
         self._open: set[asyncio.Task[object]] = set()
 
     async def run(self, call: Call) -> web.StreamResponse:
@@ -63,8 +62,8 @@ class Streams:
             stream.cancel()
 
     async def write(self, request: web.Request, texts: AsyncGenerator[str, None]) -> web.StreamResponse:
-        """Write the texts of events until there are no more, the follower has gone or would not be let in as the same
-        one any more (they were removed, logged out, have other roles), or the server ends."""
+        """Write the texts of events until there are no more, the follower has gone or may not follow as before, or the
+        server ends."""
         response = web.StreamResponse(headers=_HEADERS)
         stream = asyncio.current_task()
         assert stream is not None  # noqa: S101 - a handler always runs in a task
@@ -72,13 +71,13 @@ class Streams:
         try:
             await response.prepare(request)
             await response.write(f"retry: {RETRY_MILLISECONDS}\n\n".encode())
+            looked = monotonic()
             async with aclosing(texts):
-                checked = monotonic()
                 async for text in texts:
-                    if monotonic() - checked >= self._check_seconds:
-                        if not await request[STILL]():
+                    if monotonic() - looked >= STANDS_SECONDS:
+                        if not await request[ADMISSION].stands():
                             break
-                        checked = monotonic()
+                        looked = monotonic()
                     await response.write(text.encode())
             await response.write_eof()
         except ConnectionResetError:

@@ -27,6 +27,7 @@ from agent.inbox import TEXT_LIMIT
 from agent.people import console_of
 from agent.ports.listings import TaskSelection
 from agent.ports.store import Accepted, TaskState
+from bot.api import audit
 from bot.api.approvals import ApprovalView, approval_view, visible_approval
 from bot.api.artifacts import ArtifactView, artifact_view
 from bot.api.sessions import new_thread, visible_session
@@ -195,7 +196,8 @@ async def ask_again(services: Services, viewer: Viewer, approval_id: int) -> Tas
     """The follow-up task that proposes again what an expired card asked, always the same one; Conflict, NotFound."""
     viewer.require("tasks:write")
     await visible_approval(services, viewer, approval_id)
-    task_id = await services.approvals.ask_again(approval_id, viewer.member.name)
+    task_id = await services.approvals.ask_again(approval_id)
+    await audit.record(services, viewer, "approval_asked_again", str(approval_id), task=task_id)
     return await _shown(services, await services.store.load(task_id))
 
 

@@ -14,7 +14,7 @@ from bot.api import access
 from bot.api.access import Browser
 from bot.entrance.later import Later
 from bot.entrance.proxies import Arrival, Proxies
-from bot.entrance.rules import CSRF_TOKEN, STILL, VIEWER, Guarded, Rule
+from bot.entrance.rules import ADMISSION, CSRF_TOKEN, VIEWER, Admission, Guarded, Rule
 from bot.services import Services
 
 log = structlog.get_logger()
@@ -67,8 +67,6 @@ class Door:
                     return _shown_the_way(request)
                 raise
             rule.check(request[VIEWER])
-            still: Callable[[], Awaitable[bool]] = partial(self._still, request, arrival)
-            request[STILL] = still
         return await handler(request)
 
     def _rule(self, request: web.Request) -> Rule | None:
@@ -83,34 +81,21 @@ class Door:
 
     async def _identify(self, request: web.Request, arrival: Arrival) -> None:
         """Put the viewer into the request: of the token if there is one, else of the cookie; NotAuthentic."""
-        token = _token(request)
-        if token is not None:
-            request[VIEWER] = await access.by_token(self._services, token, arrival.client)
-            request[CSRF_TOKEN] = ""
+        scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
+        # Another scheme is not for us: a proxy that asks for a password passes it on with every request.
+        if scheme.lower() == "bearer":
+            enter = partial(access.by_token, self._services, credentials.strip(), arrival.client)
+            request[VIEWER], request[CSRF_TOKEN] = await enter(), ""
+            request[ADMISSION] = Admission(viewer=request[VIEWER], again=enter)
             return
-        browser = await access.by_cookie(self._services, _secret(request, arrival), arrival.client)
+        cookie = request.cookies.get(cookie_name(arrival), "")
+        browser = await access.by_cookie(self._services, cookie, arrival.client)
+        enter = partial(access.looked_at, self._services, cookie, arrival.client)
+        request[ADMISSION] = Admission(viewer=browser.viewer, again=enter)
         if request.method not in SAFE_METHODS:
             check_origin(request, arrival)
             await _check_csrf(request, browser.csrf_token)
         request[BROWSER], request[VIEWER], request[CSRF_TOKEN] = browser, browser.viewer, browser.csrf_token
-
-    async def _still(self, request: web.Request, arrival: Arrival) -> bool:
-        """A cookie is not renewed by this: there are no headers left to hand a new one out with."""
-        token = _token(request)
-        try:
-            if token is not None:
-                viewer = await access.by_token(self._services, token, arrival.client)
-            else:
-                viewer = await access.still_by_cookie(self._services, _secret(request, arrival), arrival.client)
-        except NotAuthentic:
-            return False
-        return viewer == request[VIEWER]
-
-
-def _token(request: web.Request) -> str | None:
-    """Another scheme is not for us: a proxy that asks for a password passes it on with every request."""
-    scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
-    return credentials.strip() if scheme.lower() == "bearer" else None
 
 
 def check_origin(request: web.Request, arrival: Arrival) -> None:
@@ -143,10 +128,6 @@ async def _check_csrf(request: web.Request, expected: str) -> None:
 def cookie_name(arrival: Arrival) -> str:
     """With `__Host-` browsers hold to Secure, the path / and this host only (RFC 6265bis, 4.1.3.2)."""
     return "__Host-signoff" if arrival.secure else "signoff"
-
-
-def _secret(request: web.Request, arrival: Arrival) -> str:
-    return request.cookies.get(cookie_name(arrival), "")
 
 
 def set_cookie(response: web.StreamResponse, arrival: Arrival, secret: str) -> None:

@@ -8,12 +8,29 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from agent.domain import Role
+from agent.errors import NotAuthentic
 from bot.api.viewer import Scope, Viewer
 
 VIEWER: web.RequestKey[Viewer] = web.RequestKey("viewer", Viewer)
 """Where a handler finds who asks; there in every route with a rule."""
-STILL: web.RequestKey[Callable[[], Awaitable[bool]]] = web.RequestKey("still")
-"""Whether the viewer of a request that goes on would be let in as the same one now."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Admission:
+    """How somebody came in, for answers that go on for long; `again` is another try, NotAuthentic."""
+
+    viewer: Viewer
+    again: Callable[[], Awaitable[Viewer]]
+
+    async def stands(self) -> bool:
+        """Whether they would still come in, and would see and may do the same."""
+        try:
+            return await self.again() == self.viewer
+        except NotAuthentic:
+            return False
+
+
+ADMISSION: web.RequestKey[Admission] = web.RequestKey("admission", Admission)
 CSRF_TOKEN: web.RequestKey[str] = web.RequestKey("csrf_token", str)
 """What a page's forms must send along, in the header X-CSRF-Token or the field `csrf_token`; empty for API tokens."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agent import texts
 from agent.decisions import UNDECIDED
 from agent.domain import ApproverRule
+from agent.policy import is_requester
 from bot.api.approvals import ApprovalView, ItemView
 from bot.api.viewer import Viewer
 
@@ -33,8 +34,8 @@ def rights(viewer: Viewer, card: ApprovalView) -> Rights:
     mine = [item for item in card.items if name in item.able]
     return Rights(
         decide=[item.item for item in mine],
-        approve=[item.item for item in mine if name not in item.votes and len(item.able) >= item.rule.quorum],
-        wish=card.kind == "change" and (bool(mine) or name == card.requester),
+        approve=[item.item for item in mine if name in _approvers(item) and name not in item.votes and _possible(item)],
+        wish=card.kind == "change" and (bool(mine) or is_requester(viewer.member, card.requester)),
     )
 
 
@@ -50,16 +51,42 @@ def waits(card: ApprovalView, but: Sequence[int | None] = ()) -> Iterator[str]:
         yield which + sentence
 
 
+def _writer(item: ItemView) -> str | None:
+    """Who wrote what would run and may not approve it."""
+    asked = item.rule.other and item.rule.quorum == 1
+    return item.edited_by if asked and item.arguments != item.original else None
+
+
+def _approvers(item: ItemView) -> list[str]:
+    """Those whose approval counts."""
+    return [name for name in item.able if name != _writer(item)]
+
+
+def _possible(item: ItemView) -> bool:
+    return len(_approvers(item)) >= max(item.rule.quorum, 1)
+
+
 def _who(item: ItemView, requester: str) -> str:
     rule = item.rule
-    if len(item.able) < max(rule.quorum, 1):
+    if not _possible(item):
         groups = tuple(tuple(group) for group in rule.groups)
-        return texts.who_decides(
-            ApproverRule(groups=groups, other=rule.other, quorum=rule.quorum), item.able, requester
-        )
-    left = [name for name in item.able if name not in item.votes]
+        asked = ApproverRule(groups=groups, other=rule.other, quorum=rule.quorum)
+        return texts.who_decides(asked, _approvers(item), requester, _writer(item))
+    left = [name for name in _approvers(item) if name not in item.votes]
     missing = rule.quorum - len(item.votes)
     shown = left if len(left) <= NAMES_SHOWN else [*left[: NAMES_SHOWN - 1], f"{len(left) - NAMES_SHOWN + 1} others"]
     names = " or ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
-    but = f" {requester}, who asked, may not." if rule.other else ""
-    return f"Waits for {names if missing == 1 else f'{missing} of {names}'}.{but}"
+    return f"Waits for {names if missing == 1 else f'{missing} of {names}'}.{_but(item, requester)}"
+
+
+def _but(item: ItemView, requester: str) -> str:
+    """Who may not, although they are named."""
+    if not item.rule.other:
+        return ""
+    writer = _writer(item)
+    who = (
+        f"Neither {requester}, who asked, nor {writer}, who edited it, may"
+        if writer
+        else f"{requester}, who asked, may not"
+    )
+    return f" {who}."

@@ -6,7 +6,19 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cache
 
-from sqlalchemy import BindParameter, Connection, Executable, Table, bindparam, delete, insert, select, text, update
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Executable,
+    Table,
+    bindparam,
+    delete,
+    exists,
+    insert,
+    select,
+    text,
+    update,
+)
 
 from agent.errors import Conflict
 from agent.ports.access import NewAudit
@@ -16,7 +28,18 @@ from storage.database import Database
 from storage.store.access import record_act
 from storage.store.rows import AnyRow
 from storage.store.upserts import upsert
-from storage.tables import browser_sessions, calls, links, login_links, pairings, persons, status_in, tasks, tokens
+from storage.tables import (
+    browser_sessions,
+    calls,
+    links,
+    login_links,
+    pairings,
+    persons,
+    sessions,
+    status_in,
+    tasks,
+    tokens,
+)
 
 PERSONS = select(*(persons.c[name] for name in Person.__dataclass_fields__)).order_by(persons.c.folded)
 ONE_PERSON = PERSONS.where(persons.c.name == bindparam("person"))
@@ -37,6 +60,10 @@ SAVE_VOTES = (
     update(calls)
     .where(calls.c.task_id == bindparam("of_task"), calls.c.call_id == bindparam("of_call"))
     .values(votes=bindparam("left", type_=Json))
+)
+HAS_WORKED = select(
+    exists().where(tasks.c.requester == bindparam("person"))
+    | exists().where(sessions.c.channel == "console", sessions.c.conversation == bindparam("person"))
 )
 LINKS = select(links).order_by(links.c.identity)
 LINKS_OF_ONE = LINKS.where(links.c.member == bindparam("person"))
@@ -78,6 +105,11 @@ class SqlRoster:
 
     async def remove_person(self, name: str, audit: NewAudit) -> bool:
         return await self.database.write(lambda connection: _remove_person(connection, name, audit))
+
+    async def has_worked(self, name: str) -> bool:
+        return await self.database.read(
+            lambda connection: bool(connection.execute(HAS_WORKED, {"person": name}).scalar())
+        )
 
     # --- links ---
 
@@ -145,6 +177,7 @@ def _remove_person(connection: Connection, name: str, row: NewAudit) -> bool:
 
 
 def _remove_belongings(connection: Connection, name: str) -> None:
+    """Also of somebody who stood in the configuration under this name: that leaves no trace here when it ends."""
     for remove in REMOVE_BELONGINGS:
         connection.execute(remove, {"person": name})
 

@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.domain import Member, Role
+from agent.domain import Address, Member, Role
 from agent.pairing import Pairing
 from agent.people import People, PersonSettings
 from agent.ports.access import Act, NewAudit
 from agent.ports.people import Link, Person
 from storage.store.access import SqlAccess
 from storage.store.people import SqlRoster
-from storage.store.sql import open_store
+from storage.store.sql import SqlStore, open_store
 from tests.clock import START, FakeClock
 
 
@@ -22,6 +22,7 @@ from tests.clock import START, FakeClock
 class Rows:
     """A database with nobody in it yet, and those who read it."""
 
+    store: SqlStore
     roster: SqlRoster
     access: SqlAccess
     clock: FakeClock
@@ -44,6 +45,10 @@ class Rows:
         made = Link(identity=identity, member=name, shown_name="", linked_at=START, linked_by="operator")
         await self.roster.add_link(made, _act("identity_linked"))
 
+    async def worked(self, name: str) -> None:
+        """Have somebody begin a conversation in their console."""
+        await self.store.new_session(Address(channel="console", conversation=name), "office", "")
+
     async def acts(self) -> Sequence[tuple[str, str, str]]:
         """Who did what to whom, the oldest first."""
         return [(one.who, one.what, one.subject) for one in reversed(await self.access.audits())]
@@ -60,7 +65,7 @@ async def opened(folder: Path) -> AsyncIterator[Rows]:
     clock = FakeClock()
     store = await open_store(folder / "signoff.db", clock=clock)
     try:
-        yield Rows(roster=SqlRoster(store.database), access=SqlAccess(store.database), clock=clock)
+        yield Rows(store=store, roster=SqlRoster(store.database), access=SqlAccess(store.database), clock=clock)
     finally:
         await store.close()
 

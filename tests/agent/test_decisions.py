@@ -156,15 +156,6 @@ def test_another_person_than_the_requester() -> None:
     assert decided(waiting(call(rule=OTHER)), press("bob"), people).status == "queued"
 
 
-def test_a_guest_who_asked_and_is_known_by_now_is_the_requester() -> None:
-    """`by: other`: an identity that was linked after it asked does not approve for itself by the person's name."""
-    people = {**PEOPLE, "bob": replace(PEOPLE["bob"], identities=frozenset({"slack:U1"}))}
-    state = waiting(call(rule=OTHER))
-    state = replace(state, task=replace(state.task, requester="slack:U1"))
-    assert refused(state, press("bob"), people).code == "not_an_approver"
-    assert decided(state, press("cid"), {**people, "cid": replace(PEOPLE["bob"], name="cid")}).status == "queued"
-
-
 def test_all_means_the_items_that_this_person_may_decide() -> None:
     """The others wait for theirs."""
     state = waiting(call(1), call(2, rule=ADMIN), call(3))

@@ -11,7 +11,9 @@ from agent.domain import OPERATOR, Member
 from agent.errors import BadInput, Conflict, Forbidden, NotFound
 from agent.pairing import HOLDS, LETTERS, MOST_OPEN, TRIES, TRIES_WITHIN, Pairing
 from agent.people import PersonSettings
+from agent.ports.access import NewAudit
 from tests.agent.rows_of_people import Rows, described, opened
+from tests.clock import START
 
 ZOE = Member(name="Zoe", roles=frozenset({"member", "admin"}))
 APPROVER = Member(name="Bob", roles=frozenset({"member", "approver"}))
@@ -212,3 +214,17 @@ async def test_a_stranger_is_turned_away(rows: Rows, pairing: Pairing) -> None:
     with pytest.raises(NotFound, match="slack:U1 does not ask to be let in"):
         await pairing.reject("slack:U1", ZOE)
     assert await rows.acts() == [("Zoe", "pairing_rejected", "slack:U1")] * 2
+
+
+async def test_a_stranger_does_not_become_somebody_who_was_here(rows: Rows, pairing: Pairing) -> None:
+    """What they call themselves is their own choice; the files of whoever had that name are not. An admin says it."""
+    await rows.add("Eve")
+    await rows.worked("Eve")
+    assert await rows.roster.remove_person("Eve", NewAudit(at=START, who="Zoe", what="person_removed"))
+    code = await code_of(pairing)
+    with pytest.raises(Conflict, match="was here before") as refusal:
+        await pairing.admit(code, ZOE)
+    assert refusal.value.code == "name_used"
+    assert await pairing.people.known_as("slack:U1") is None
+    assert described(await pairing.admit(code, ZOE, "Eve")) == ("Eve", ["member"], ["slack:U1"])
+    assert (await pairing.admit(code, ZOE)).name == "Eve", "the same once more is the same"

@@ -131,7 +131,7 @@ async def test_names_that_are_not_to_be_had(rows: Rows, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Ann", "Ann-Marie O'Neil", "ann@example.com", "Ümit", "王芳", "a", "J. R.", "Анна К.", "Ζωή 2"]
+    "name", ["Ann", "Ann-Marie O'Neil", "ann@example.com", "Ümit", "Straße", "王芳 Lee", "Анна", "Ελένη", "a", "J. R."]
 )
 def test_names_that_people_have(name: str) -> None:
     """In every script, with spaces and signs that names have."""
@@ -154,16 +154,16 @@ def test_names_that_people_have(name: str) -> None:
         "x" * 65,
         "Operator",
         "MEMBER",
-        "\u0410nn",
-        "Ann\u03bf",
-        "\uff21nn",
-        "\uff41dmin",
-        "A\u0301nn",
+        "A\N{CYRILLIC SMALL LETTER EN}n",
+        "\N{GREEK CAPITAL LETTER ALPHA}nn",
+        "\N{LATIN SMALL LIGATURE FF}",
+        "\N{FULLWIDTH LATIN CAPITAL LETTER A}nn",
         "Ann  Lee",
+        "\N{CYRILLIC SMALL LETTER O}perator",
     ],
 )
 def test_names_that_would_be_mistaken_for_something_else(name: str) -> None:
-    """Parts of an address, patterns, roles, the operator, and what only looks like another name."""
+    """Parts of an address, patterns, roles, the operator."""
     with pytest.raises(ValidationError):
         PersonSettings(name=name)
 

@@ -109,6 +109,14 @@ def test_only_who_is_named_by_every_group_decides(groups: tuple[tuple[str, ...],
     assert fits(ann, ApproverRule(groups=groups), "somebody") is allowed
 
 
+def test_whoever_asked_as_a_guest_is_the_same_person_once_known() -> None:
+    """A guest is named by an identity; linked to somebody later, it is still that one who asked."""
+    ann = Member(name="ann", roles=frozenset({"approver"}), identities=frozenset({"chat:A1"}))
+    rule = ApproverRule(groups=(("approver",),), other=True)
+    assert not fits(ann, rule, "chat:A1")
+    assert fits(ann, rule, "chat:B1")
+
+
 @pytest.mark.parametrize(("other", "requester", "able"), [(False, "ann", ["ann", "bob"]), (True, "ann", ["bob"])])
 def test_whoever_asked_may_be_left_out(other: bool, requester: str, able: list[str]) -> None:
     """By name, however they are named by the rule."""

@@ -14,6 +14,9 @@ from agent.errors import BadInput, Conflict, Forbidden, NotFound
 from agent.ports.access import NewAudit
 from agent.ports.people import Person
 from agent.ports.store import TaskState
+from bot.api.tasks import ask_again
+from bot.api.viewer import terminal
+from tests.clock import FakeClock
 from tests.flows.bot import Bot, running, tool_texts
 from tests.flows.test_sign_off import writes
 from tests.servers.llm import Reply
@@ -145,6 +148,28 @@ async def test_two_others_must_approve_where_the_policy_says_so(tmp_path: Path) 
         assert [said.get("code", said["verdict"]) for said in bot.decisions(done)] == [
             "not_an_approver", "approved", "voted_already", "approved",
         ]  # fmt: skip
+
+
+async def test_who_asks_again_is_not_who_asked(tmp_path: Path) -> None:
+    """E5: `by: other` goes on to leave out the first one, or anybody could make that one an approver of their own."""
+    policy = {"file:write": {"ask": ["approver"], "by": "other", "expires": "60s"}}
+    clock = FakeClock()
+    async with running(tmp_path, people=[BOB, CID], policy=policy, clock=clock) as bot:
+        bot.model.will(writes("a.md"), writes("a.md"), "Done.")
+        first = await bot.card(await request(bot, "bob"))
+        clock.advance(61)
+        services = bot.app.services
+        await services.approvals.sweep()
+        await bot.reached(first.task_id, "expired")
+        again = await ask_again(services, terminal(services.people, services.workspaces), first.approval_id)
+        assert again.requester == "bob"
+        card = await bot.card(again.task_id)
+        with pytest.raises(Forbidden, match="but not bob, who asked"):
+            await bot.press(card, by=await bot.person("bob"))
+        await bot.press(card, by=await bot.person("cid"))
+        await bot.reached(again.task_id, "done")
+        [row] = await services.access.audits(what="approval_asked_again")
+        assert (row.who, row.subject, row.detail) == ("operator", str(first.approval_id), {"task": again.task_id})
 
 
 async def test_items_of_two_powers_are_decided_by_their_own_people(tmp_path: Path) -> None:

@@ -84,8 +84,8 @@ async def test_an_expired_card_ends_its_task_and_can_be_asked_again(tmp_path: Pa
         assert bot.files() == []
         assert len(bot.model.requests) == 1
         bot.model.will(WRITE, "Written.")
-        again = await bot.app.services.approvals.ask_again(card.approval_id, "operator")
-        assert again == await bot.app.services.approvals.ask_again(card.approval_id, "operator")
+        again = await bot.app.services.approvals.ask_again(card.approval_id)
+        assert again == await bot.app.services.approvals.ask_again(card.approval_id)
         done = await bot.approve(again)
         assert (done.task.status, bot.files()) == ("done", ["a.md"])
         assert "Expired, not run" in str(bot.model.requests[1]["messages"])

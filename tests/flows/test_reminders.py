@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from agent.errors import Conflict, Forbidden
+from agent.errors import Conflict
 from agent.ports.store import TaskState
 from tests.clock import FakeClock
 from tests.flows.bot import Bot, running
 from tests.flows.engine import engine, tool
-from tests.flows.test_deciding import request
 from tests.flows.test_sign_off import writes
 from tests.servers.llm import Reply
 
@@ -120,35 +119,13 @@ async def test_what_expired_is_asked_again_as_a_card_of_a_new_task(tmp_path: Pat
         [card] = state.approvals
         approvals = bot.app.services.approvals
         with pytest.raises(Conflict, match="is open; only an expired one"):
-            await approvals.ask_again(card.approval_id, "operator")
+            await approvals.ask_again(card.approval_id)
         await at(bot, clock, 60)
         await bot.reached(state.task.task_id, "expired")
         bot.model.will(writes("a.md"), "Done.")
-        again = await approvals.ask_again(card.approval_id, "operator")
-        assert again == await approvals.ask_again(card.approval_id, "operator")
+        again = await approvals.ask_again(card.approval_id)
+        assert again == await approvals.ask_again(card.approval_id)
         second = await bot.card(again)
         assert (second.task_id, second.approval_id) == (again, card.approval_id + 1)
         assert "Expired, not run" in str(bot.model.requests[1]["messages"])
         assert (await bot.approve(again)).task.answer == "Done."
-
-
-async def test_whoever_asked_first_still_asks_when_somebody_else_asks_again(tmp_path: Path) -> None:
-    """`by: other`: by another person's "Ask again" nobody comes to approve their own request; that person may."""
-    clock = FakeClock()
-    people = [{"name": name, "roles": ["approver"]} for name in ("bob", "cid")]
-    policy = {"file:write": {"ask": ["approver"], "by": "other", "expires": "60s"}}
-    async with running(tmp_path, clock=clock, people=people, policy=policy) as bot:
-        bot.model.will(writes("a.md"))
-        task_id = await request(bot, "bob")
-        card = await bot.card(task_id)
-        await at(bot, clock, 60)
-        await bot.reached(task_id, "expired")
-        bot.model.will(writes("a.md"), "Done.")
-        again = await bot.app.services.approvals.ask_again(card.approval_id, "cid")
-        second = await bot.card(again)
-        task = await bot.app.services.store.task(again)
-        assert (task.requester, "cid asks again" in task.prompt) == ("bob", True)
-        with pytest.raises(Forbidden, match="not bob, who asked"):
-            await bot.press(second, by=await bot.person("bob"))
-        await bot.press(second, by=await bot.person("cid"))
-        assert (await bot.reached(again, "done")).calls[0].decided_by == "cid"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agent.domain import Address
 from agent.errors import Conflict
 from agent.ports.access import Act, LoginLink, NewAudit, NewBrowserSession, NewToken
 from agent.ports.people import Link, Pairing, Person
@@ -123,17 +124,6 @@ async def test_whoever_is_removed_leaves_no_way_in(roster: SqlRoster, access: Sq
     assert await ways_in(roster, access, "Ann") == []
 
 
-async def test_a_name_given_anew_begins_with_nothing(roster: SqlRoster, access: SqlAccess) -> None:
-    """Also when somebody of the configuration had it, whom nobody removed here."""
-    await enter(roster, access, "Ann")
-    await roster.add_person(ANN, act())
-    assert await ways_in(roster, access, "Ann") == []
-    await enter(roster, access, BOB.name)
-    with pytest.raises(Conflict):
-        await roster.add_person(replace(ANN, name="aNN"), act())
-    assert len(await ways_in(roster, access, BOB.name)) == 4
-
-
 async def test_a_vote_is_not_taken_over_with_a_name(store: SqlStore, roster: SqlRoster) -> None:
     """On open cards the approvals of whoever had the name before are gone; those of others, and what was decided,
     stay."""
@@ -146,6 +136,38 @@ async def test_a_vote_is_not_taken_over_with_a_name(store: SqlStore, roster: Sql
     await roster.add_person(ANN, act())
     after = await store.load(state.task.task_id)
     assert [call.votes for call in after.calls] == [("Bob",), ("Ann", "Bob")]
+
+
+async def test_whoever_gets_the_name_of_somebody_before_finds_no_way_in(roster: SqlRoster, access: SqlAccess) -> None:
+    """One of the configuration has no row here that could be removed with what belongs to it."""
+    await enter(roster, access, "Ann")
+    await roster.add_person(ANN, act())
+    assert await ways_in(roster, access, "Ann") == []
+    await enter(roster, access, "Bob Müller")
+    await roster.ask_pairing(KNOCK, 20)
+    assert await roster.admit(KNOCK, BOB, link("slack:U1", BOB.name), act("pairing_admitted"))
+    assert [one.identity for one in await roster.links(BOB.name)] == ["slack:U1"]
+    assert await ways_in(roster, access, BOB.name) == []
+
+
+async def test_a_name_that_is_taken_keeps_what_belongs_to_it(roster: SqlRoster, access: SqlAccess) -> None:
+    """Who tries to add it again changes nothing."""
+    await roster.add_person(ANN, act())
+    await enter(roster, access, "Ann")
+    with pytest.raises(Conflict):
+        await roster.add_person(ANN, act())
+    assert len(await ways_in(roster, access, "Ann")) == 4
+
+
+async def test_whether_somebody_of_a_name_was_here(roster: SqlRoster, store: SqlStore) -> None:
+    """They asked for something, or had a conversation in the console; letter by letter the same name."""
+    assert not await roster.has_worked("Ann")
+    await store.new_session(Address(channel="console", conversation="Ann"), "office", "")
+    await store.new_session(Address(channel="slack", conversation="Cid"), "office", "")
+    assert await roster.has_worked("Ann")
+    await given.accept(store, sender="Bob")
+    assert await roster.has_worked("Bob")
+    assert [name for name in ("ann", "BOB", "Cid") if await roster.has_worked(name)] == []
 
 
 async def enter(roster: SqlRoster, access: SqlAccess, name: str) -> None:

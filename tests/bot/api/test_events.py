@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +17,8 @@ from agent.domain import Entry
 from agent.live import Live
 from agent.ports.channels import Progress
 from agent.watch import Watch
-from bot.api import events
-from bot.api.access import revoke_token
+from bot.api import access, events, people
 from bot.api.approvals import Decision, decide
-from bot.api.people import NewLink, link
 from bot.api.stream import as_text
 from bot.api.tasks import entry_view
 from bot.api.viewer import terminal
@@ -70,6 +68,10 @@ async def read(answer: aiohttp.ClientResponse) -> AsyncIterator[Got | str]:
 async def all_of(site: Site, task_id: int, query: str = "", **headers: str) -> list[Got]:
     async with followed(site, task_id, query, **headers) as (_, got):
         return [event async for event in got if isinstance(event, Got)]
+
+
+async def all_left(got: AsyncIterator[Got | str]) -> list[Got | str]:
+    return [event async for event in got]
 
 
 def seqs(got: list[Got]) -> list[int]:
@@ -202,46 +204,38 @@ async def test_a_browser_that_goes_away_is_forgotten(site: Site) -> None:
     raise AssertionError("the stream is still open")
 
 
-async def revoked(site: Site) -> None:
-    """Ann's token is worth nothing any more."""
+@pytest.mark.parametrize("lost", ["role", "token", "person"])
+async def test_whoever_may_no_longer_follow_reads_no_further(site: Site, lost: str) -> None:
+    """The stream ends, also of somebody who has only lost a role: they come back with what they may see now."""
     services = site.app.services
-    [token] = await services.access.tokens("ann")
-    await revoke_token(services, terminal(services.people, services.workspaces), token.token_id)
-
-
-async def linked(site: Site) -> None:
-    """Ann is known by one more identity, which opens other workspaces to her."""
-    services = site.app.services
-    viewer = terminal(services.people, services.workspaces)
-    await link(services, viewer, "ann", NewLink(identity="slack:U1"))
-
-
-@pytest.mark.parametrize("changed", [revoked, linked])
-async def test_a_stream_ends_when_its_follower_is_not_the_same_any_more(
-    site: Site, changed: Callable[[Site], Awaitable[None]]
-) -> None:
-    """Whoever was let in once does not go on reading for as long as a task takes: they come back through the door."""
+    admin = terminal(services.people, services.workspaces)
+    await people.add_person(services, admin, people.NewPerson(name="eve", roles=["admin"]))
+    text = await site.token("eve")
     site.model.will(WRITE)
     task_id = await site.task("ann")
     await site.reached(task_id, "waiting_approval")
-    rows = len((await site.app.services.store.load(task_id)).entries)
-    async with followed(site, task_id) as (_, got):
+    async with followed(site, task_id, Authorization=f"Bearer {text}") as (answer, got):
         await until(got, "waiting_approval")
-        await changed(site)
-        rest = asyncio.create_task(left_of(got))
+        rest = asyncio.ensure_future(all_left(got))
+        if lost == "role":
+            await people.change_person(services, admin, "eve", people.PersonChange(roles=[]))
+        elif lost == "person":
+            await people.remove_person(services, admin, "eve")
+        else:
+            await access.revoke_token(services, admin, int(text.split("_")[1]))
+        rows = len((await services.store.load(task_id)).entries)
         for number in range(1_000):
-            progress = Progress(task_id=task_id, status="waiting_approval", text=f"{number}", entries=rows)
-            site.app.services.live.publish(progress)
-            await asyncio.sleep(0.01)
             if rest.done():
                 break
-        assert rest.done()
-    assert site.app.services.live.tasks() == []
-
-
-async def left_of(got: AsyncIterator[Got | str]) -> int:
-    """How many events there still are."""
-    return len([event async for event in got])
+            progress = Progress(task_id=task_id, status="waiting_approval", text=f"{number}", entries=rows)
+            services.live.publish(progress)
+            await asyncio.sleep(0.01)
+        else:
+            raise AssertionError("the stream is still open")
+        assert answer.status == 200
+        assert len(await rest) < 900
+    headers = {"Authorization": f"Bearer {text}"}
+    assert (await site.get(None, f"/v1/tasks/{task_id}", headers=headers)).status == (404 if lost == "role" else 401)
 
 
 async def test_two_hundred_streams_ask_the_database_once(site: Site) -> None:

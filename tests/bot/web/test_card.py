@@ -240,3 +240,15 @@ def test_a_new_sheet_is_shown_as_one() -> None:
     ]
     for changes in others:
         assert new_sheets(new.model_copy(update=changes)) == []
+
+
+def test_whoever_edited_an_item_is_not_offered_to_sign_it_off() -> None:
+    """Where the policy asks for another person; they can still deny and edit it, and it says who may not."""
+    rule = RULE | {"other": True}
+    edited = item(rule=rule, original={"path": "b.md"}, edited_by="Ann")
+    assert "approved" not in {fields.get("verdict") for _, fields in forms(card(edited))}
+    assert {"denied", "changes"} <= {fields.get("verdict") for _, fields in forms(card(edited))}
+    assert "Waits for Bob. Neither Eve, who asked, nor Ann, who edited it, may." in words(card(edited))
+    assert "approved" in {fields.get("verdict") for _, fields in forms(card(edited, by="Bob"))}
+    only = item(rule=rule, original={"path": "b.md"}, edited_by="Ann", able=["Ann"])
+    assert "Nobody may approve this" in words(card(only))
