@@ -62,7 +62,7 @@ class Approvals:
     async def refuse(self, card: Approval, edit: Edit, refusal: BadInput) -> None:
         """Write down an edit whose arguments could not even be read."""
         step = replace(refused(card, edit, refusal).step, audit=audited(edit, card.approval_id, refusal))
-        await self.store.change(card.task_id, lambda _: step, edit.dedup_key)
+        await self.store.change(card.task_id, lambda state: once(state, step), edit.dedup_key)
 
     async def cancel(self, task_id: int) -> None:
         """Stop a task: one that runs is asked to, any other ends here and now. Conflict when it has ended."""
