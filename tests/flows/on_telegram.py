@@ -38,8 +38,10 @@ class House:
         self.ann, self.ben, self.eve, self.nell = map(self.tg.user, ("Ann", "Ben", "Eve", "Nell"))
 
     @asynccontextmanager
-    async def running(self, *, channels: Sequence[str] = ("telegram:*",), **telegram: Any) -> AsyncIterator[Signoff]:
-        """Start it; `channels` are the conversations that work in `office`."""
+    async def running(
+        self, *, channels: Sequence[str] = ("telegram:*",), demo: bool = False, **telegram: Any
+    ) -> AsyncIterator[Signoff]:
+        """Start it; `channels` are the conversations that work in `office`. `demo`: with the model without a key."""
         people = [
             {"name": "Ann", "roles": ["admin", "approver"], "telegram": self.ann.user_id},
             {"name": "Ben", "telegram": self.ben.user_id},
@@ -57,6 +59,8 @@ class House:
             }
         }
         settings["workspaces"]["office"]["channels"] += channels
+        if demo:
+            settings["agent"] |= {"model": "demo", "models": {"demo": {"model": "scripted/demo"}}}
         path.write_text(json.dumps(settings))
         async with started(load_config(path, {TOKEN: self.tg.token})) as app:
             yield Signoff(app=app, tg=self.tg, model=self.model, office=self.folder / "office")

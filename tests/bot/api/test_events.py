@@ -97,7 +97,7 @@ async def until(got: AsyncIterator[Got | str], status: str) -> list[Got]:
 
 async def test_a_task_is_followed_from_its_request_to_its_end(site: Site) -> None:
     """Rows with their seq, the text as it grows, each status; the last event says how it ended."""
-    site.model.will(WRITE, Reply(text="All done here.", pieces=4))
+    site.model.will(WRITE, Reply(text="All done here.", pieces=4, delay_seconds=0.3))
     task_id = await site.task("ann")
     async with followed(site, task_id) as (answer, got):
         assert answer.headers["Content-Type"] == "text/event-stream"
