@@ -101,7 +101,7 @@ class Stage:
             case Cancel():
                 await self.services.approvals.cancel((await self.states())[-1].task.task_id)
             case AskAgain():
-                await self.services.approvals.ask_again((await self._card(None)).approval_id, OPERATOR.name)
+                await self.services.approvals.ask_again((await self._card(None)).approval_id)
             case Restart():
                 raise TypeError("a restart is between two stages")
         await self._settled()
