@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
 import structlog
 
 from agent import cards, texts
-from agent.decisions import Decided, card_of, decision, number_of, once, received, refused, tried, who
+from agent.decisions import Decided, audited, card_of, decision, number_of, once, received, refused, tried, who
 from agent.domain import COLLECTED, Approval, ButtonPress, Edit, Entry, IncomingMessage, Member
 from agent.edits import Draft, Drafts, edition
 from agent.endings import cancellation, expiry
@@ -31,7 +31,8 @@ class Approvals:
     """The decisions of people, each one short transaction under the task's lock.
 
     `within`: the workspaces that whoever presses can see from there, None being all; a card of another one is unknown
-    to them. A press or an edit that changes nothing is written down, too, before it is refused.
+    to them. A press or an edit that changes nothing is written down, too, before it is refused. Each has its row in
+    the audit, in the same transaction; a repeat has none.
     """
 
     store: Store
@@ -57,6 +58,11 @@ class Approvals:
         people = await self.people.by_name()
         draft = await self._draft(card, edit, within, people)
         return await self._commit(card, edit, within, lambda state: edition(state, edit, draft, people))
+
+    async def refuse(self, card: Approval, edit: Edit, refusal: BadInput) -> None:
+        """Write down an edit whose arguments could not even be read."""
+        step = replace(refused(card, edit, refusal).step, audit=audited(edit, card.approval_id, refusal))
+        await self.store.change(card.task_id, lambda _: step, edit.dedup_key)
 
     async def cancel(self, task_id: int) -> None:
         """Stop a task: one that runs is asked to, any other ends here and now. Conflict when it has ended."""
@@ -115,8 +121,10 @@ class Approvals:
         try:
             return await self.store.find_approval(approval_id=approval_id, token=token)
         except NotFound as unknown:
-            await self.store.receive(received(event, f"refused:{NOT_FOUND}", str(unknown)))
-            raise NotFound(str(unknown), code=NOT_FOUND) from None
+            refusal = NotFound(str(unknown), code=NOT_FOUND)
+            row = received(event, f"refused:{NOT_FOUND}", str(unknown))
+            await self.store.receive(row, audit=audited(event, approval_id, refusal))
+            raise refusal from None
 
     async def _draft(
         self, card: Approval, edit: Edit, within: Collection[str] | None, people: Mapping[str, Member]
@@ -147,7 +155,8 @@ class Approvals:
             except NotFound as unknown:
                 decided = refused(card, event, unknown)
             refusal = decided.refusal
-            return decided.step if refusal is None else once(state, decided.step)
+            step = decided.step if refusal is None else once(state, decided.step)
+            return replace(step, audit=audited(event, card.approval_id, refusal))
 
         if await self.store.change(card.task_id, plan, event.dedup_key) is None:
             refusal = await self._first_answer(event.dedup_key)

@@ -23,6 +23,7 @@ from agent.domain import (
 from agent.endings import settles, tool_entry
 from agent.errors import BadInput, Conflict, Forbidden
 from agent.policy import electors, is_requester
+from agent.ports.access import Act, NewAudit
 from agent.ports.store import ApprovalChange, CallChange, Step, TaskState
 from agent.previews import visible
 
@@ -72,6 +73,21 @@ def received(event: ButtonPress | Edit, outcome: str, said: str = "") -> Receive
     at = event.pressed_at if isinstance(event, ButtonPress) else event.edited_at
     name = who(event).name
     return Received(dedup_key=event.dedup_key, kind=kind, outcome=outcome, who=name, received_at=at, said=said)
+
+
+def audited(event: ButtonPress | Edit, approval_id: int | None, refusal: BadInput | None) -> NewAudit:
+    """What the audit says of an event on a card: no reasons and no arguments."""
+    done: Act = "approval_decided" if isinstance(event, ButtonPress) else "approval_edited"
+    detail = {"verdict": tried(event), "items": list(_items(event))}
+    return NewAudit(
+        at=event.pressed_at if isinstance(event, ButtonPress) else event.edited_at,
+        who=who(event).name,
+        what=done if refusal is None else "press_refused",
+        subject="" if approval_id is None else str(approval_id),
+        detail=detail if refusal is None else detail | {"code": refusal.code},
+        way=event.way,
+        client=event.client,
+    )
 
 
 def who(event: ButtonPress | Edit) -> Member:
@@ -240,6 +256,10 @@ class _Press:
     def _fitting_outcome(self) -> None:
         if self._card.kind == "outcome" and self._press.outcome is None:
             raise BadInput("This card asks what happened: give the outcome happened, again or skip.", field="outcome")
+        if self._card.kind == "outcome" and self._press.verdict != "approved":
+            raise BadInput(
+                "Send an outcome with the verdict approved; what is to be done is said by the outcome.", field="verdict"
+            )
         if self._card.kind == "change" and self._press.outcome is not None:
             raise BadInput("An outcome is only for a card that asks whether something happened.", field="outcome")
 

@@ -140,7 +140,7 @@ class ButtonPress:
 
     `items` are 1-based positions on the card; empty means all that are still open and that this person may decide.
     `revision` is the card's as it was shown to them; None (a command) takes the card as it is now. `dedup_key` is the
-    sender's identity of the event.
+    sender's identity of the event; `way` and `client` (an IP address) are for the audit.
     """
 
     dedup_key: str
@@ -153,11 +153,14 @@ class ButtonPress:
     items: tuple[int, ...] = ()
     reason: str = ""
     outcome: Outcome | None = None
+    way: str = "chat"
+    client: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Edit:
-    """A person's own arguments for one item of a card, as JSON text; the card is shown again with them."""
+    """A person's own arguments for one item of a card, as JSON text; the card is shown again with them. `way` and
+    `client` as of a press."""
 
     dedup_key: str
     editor: Member
@@ -166,6 +169,8 @@ class Edit:
     item: int
     arguments: str
     revision: int | None = None
+    way: str = "chat"
+    client: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

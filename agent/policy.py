@@ -60,7 +60,8 @@ class AskSettings(BaseModel):
 
 
 def _known(power: str) -> str:
-    if not any(fnmatchcase(known, power) for known in POWERS):
+    # Letters in brackets would count for how well a pattern fits.
+    if "[" in power or not any(fnmatchcase(known, power) for known in POWERS):
         raise ValueError(f"there is no such power (there are: {', '.join(POWERS)}, and patterns such as *:read)")
     return power
 

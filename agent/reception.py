@@ -9,12 +9,12 @@ import structlog
 
 from agent.approvals import NOT_FOUND, Approvals
 from agent.commands import Command, Judgement, run
-from agent.decisions import decision, entered, once, received
+from agent.decisions import audited, decision, entered, once, received
 from agent.domain import Address, Approval, ButtonPress, Edit, IncomingMessage, Member, Received
 from agent.errors import BadInput, Conflict, NotFound, ToolError
 from agent.inbox import TaskInbox, notice
 from agent.people import People
-from agent.ports.access import Access, NewAudit
+from agent.ports.access import NewAudit
 from agent.ports.desk import Desk
 from agent.ports.store import Accepted, NewDelivery, Step, Store, TaskState
 
@@ -29,7 +29,6 @@ class Reception:
     inbox: TaskInbox
     approvals: Approvals
     people: People
-    access: Access
 
     async def say(self, message: IncomingMessage, member: Member) -> Accepted:
         """Take a person's plain message: the answer to the open card of its conversation, else a request.
@@ -56,9 +55,18 @@ class Reception:
         return await self.note(received(press, "decided"))
 
     async def refuse(self, card: Approval, tried: str, event: Received, error: BadInput) -> Received:
-        """Write down a try on a card that was none to decide about, in the journal of its task, too."""
+        """Write down a try on a card that was none to decide about, in the journal of its task and in the audit."""
         said = {"verdict": "refused", "tried": tried, "code": error.code, "reason": str(error)}
-        step = Step(entries=(entered(card, [], by=event.who, **said),), received=declined(event, error))
+        audit = NewAudit(
+            at=event.received_at,
+            who=event.who,
+            what="press_refused",
+            subject=str(card.approval_id),
+            detail={"verdict": tried, "items": [], "code": error.code},
+            way="chat",
+        )
+        entry = entered(card, [], by=event.who, **said)
+        step = Step(entries=(entry,), received=declined(event, error), audit=audit)
         await self.store.change(card.task_id, lambda state: once(state, step), event.dedup_key)
         return await self.known(event.dedup_key) or event
 
@@ -107,17 +115,19 @@ class Reception:
             pressed_at=message.received_at,
             approval_id=card.approval_id,
             reason=message.text,
+            way="chat" if message.origin == "message" else message.origin,
         )
         event = replace(received(press, "changes"), kind="message", fingerprint=message.fingerprint)
         people = await self.people.by_name()
 
         def plan(state: TaskState) -> Step | None:
             decided = decision(state, card.approval_id, press, people)
-            return None if decided.refusal is not None else replace(decided.step, received=event)
+            if decided.refusal is not None:
+                return None
+            return replace(decided.step, received=event, audit=audited(press, card.approval_id, None))
 
         if await self.store.change(card.task_id, plan, message.dedup_key) is not None:
             log.info("changes_asked_for", approval=card.approval_id, by=member.name)
-            await self.access.audit(_audited(card, message, member))
 
 
 def declined(event: Received, error: BadInput | ToolError) -> Received:
@@ -136,17 +146,6 @@ def _answers(row: Received, to: Address | None) -> tuple[NewDelivery, ...]:
     if to is None or not row.said:
         return ()
     return (notice(to, f"said:{row.dedup_key}", row.said, row.received_at),)
-
-
-def _audited(card: Approval, message: IncomingMessage, member: Member) -> NewAudit:
-    return NewAudit(
-        at=message.received_at,
-        who=member.name,
-        what="approval_decided",
-        subject=str(card.approval_id),
-        detail={"verdict": "changes", "items": []},
-        way="chat" if message.origin == "message" else message.origin,
-    )
 
 
 def _typed(judgement: Judgement, presser: Member, event: Received) -> ButtonPress:

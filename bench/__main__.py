@@ -29,11 +29,13 @@ from pathlib import Path
 import orjson
 
 from bench import (
+    acks,
     commits,
     followers,
     history,
     memory,
     nanobot,
+    platforms,
     prompt,
     rendering,
     report,
@@ -54,9 +56,11 @@ MEASURES: dict[str, Measure] = {
     "G3": throughput.measure,
     "G4": stream.measure,
     "G5": start.measure,
+    "G6": platforms.measure,
     "G7": memory.measure,
     "G8": history.measure,
     "G9": tool.measure,
+    "G10": acks.measure,
     "G12": prompt.measure,
     "G13": commits.measure,
     "G14": followers.measure,

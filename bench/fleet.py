@@ -9,11 +9,21 @@ from typing import Any, TypeVar
 
 import aiohttp
 
+from bench import fake_slack
+from bench.fake_slack import FakeSlack
 from bench.load import Load, Sample, Target
 from bench.nanobot import NanobotServer, start_nanobot
-from bench.servers import FakeModelServer, FloorServer, SignoffServer, start_fake_model, start_floor, start_signoff
+from bench.servers import (
+    BoltServer,
+    FakeModelServer,
+    FloorServer,
+    SignoffServer,
+    start_fake_model,
+    start_floor,
+    start_signoff,
+)
 
-T = TypeVar("T", FloorServer, SignoffServer, NanobotServer)
+T = TypeVar("T", FloorServer, SignoffServer, NanobotServer, BoltServer)
 _WARMING_MESSAGES = 20
 
 
@@ -62,6 +72,13 @@ class Fleet:
         if not self.with_nanobot:
             return None
         return await self._once("nanobot", lambda folder: start_nanobot(self.http, folder, self.model.url))
+
+    async def slack(self) -> FakeSlack:
+        """A Slack for one app at a time."""
+        if "slack" not in self._started:
+            self._started["slack"] = await self._stack.enter_async_context(fake_slack.running())
+        slack: FakeSlack = self._started["slack"]
+        return slack
 
     async def start(self, name: str, starter: Callable[[Path], Awaitable[T]]) -> T:
         """Start a server in the folder of that name; it is stopped at the end of the run if it still is there."""

@@ -11,6 +11,7 @@ from rich.table import Table
 
 Verdict = Literal["met", "met for now", "missed"]
 FLOOR, DIRECT, LITELLM, NANOBOT = "floor", "Signoff", "Signoff, litellm", "nanobot"
+CHATS, BOLT = "Signoff, Slack", "Bolt"
 """What the servers are called in the table."""
 _WIDTH = 120
 """Of a table that goes into a file."""

@@ -12,6 +12,8 @@ import aiohttp
 import orjson
 import yaml
 
+from bench.bot_api import TOKEN
+from bench.fake_slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from bench.load import Answer, Message
 from bench.processes import Process, free_port, spawn
 
@@ -91,6 +93,13 @@ class SignoffServer:
         return Answer(text=body["text"], task=body["task_id"])
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BoltServer:
+    """bench/bolt.py, running; it takes Slack's events alone."""
+
+    process: Process
+
+
 async def start_fake_model(http: aiohttp.ClientSession, folder: Path) -> FakeModelServer:
     """Start the model."""
     port = free_port()
@@ -111,19 +120,36 @@ async def start_floor(http: aiohttp.ClientSession, folder: Path, model_url: str)
     return FloorServer(process=process, url=f"http://127.0.0.1:{port}", database=database)
 
 
-async def start_signoff(http: aiohttp.ClientSession, folder: Path, model_url: str, transport: str) -> SignoffServer:
-    """Start Signoff; the first time in a folder, its configuration and its hook are made."""
+async def start_bolt(folder: Path, slack: FakeSlack) -> BoltServer:
+    """Start Bolt."""
+    process = await spawn([sys.executable, "-m", "bench.bolt", "--slack", slack.url], ROOT, folder / "bolt.log")
+    await slack.connected()
+    return BoltServer(process=process)
+
+
+async def start_signoff(
+    http: aiohttp.ClientSession,
+    folder: Path,
+    model_url: str,
+    transport: str,
+    slack: FakeSlack | None = None,
+    bot_api: str | None = None,
+) -> SignoffServer:
+    """Start Signoff, connected to `slack` and to Telegram at `bot_api` if given; the first time in a folder, its
+    configuration and its hook are made."""
     config = folder / "config.yaml"
     port = free_port()
     first = not config.exists()
-    config.write_text(_config(port, model_url, transport))
+    config.write_text(_config(port, model_url, transport, slack, bot_api))
     if first:
         workspace = folder / "workspace"
         workspace.mkdir()
         write_document(workspace)
         secrets = folder / ".env"
         secrets.touch(mode=0o600)
-        secrets.write_text("LLM_API_KEY=none\n")
+        tokens = {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN, "TELEGRAM_BOT_TOKEN": TOKEN}
+        lines = [f"{name}={value}\n" for name, value in {"LLM_API_KEY": "none", **tokens}.items()]
+        secrets.write_text("".join(lines))
         (folder / "hook.json").write_bytes(
             await run_command("webhooks", "create", "bench", "--json", "--config", str(config))
         )
@@ -131,6 +157,8 @@ async def start_signoff(http: aiohttp.ClientSession, folder: Path, model_url: st
     command = [sys.executable, "-m", "bot", "run", "--config", str(config)]
     process = await spawn(command, ROOT, folder / "signoff.log")
     await process.ready(http, f"http://127.0.0.1:{port}/readyz")
+    if slack is not None:
+        await slack.connected()
     database = next((folder / "data").glob("*.sqlite3"))
     url = f"http://127.0.0.1:{port}"
     return SignoffServer(process=process, url=url, token=token, database=database, config=config)
@@ -141,14 +169,20 @@ def write_document(workspace: Path) -> None:
     (workspace / DOCUMENT).write_text("A line of some fifty characters, to be read.    \n" * 40)
 
 
-def _config(port: int, model_url: str, transport: str) -> str:
+def _config(port: int, model_url: str, transport: str, slack: FakeSlack | None, bot_api: str | None) -> str:
     model = {"model": "openai/fake", "api_base": model_url, "api_key": "${LLM_API_KEY}", "transport": transport}
+    channels: dict[str, Any] = {"webhook": {"enabled": True}}
+    if slack is not None:
+        tokens = {"bot_token": "${SLACK_BOT_TOKEN}", "app_token": "${SLACK_APP_TOKEN}"}
+        channels["slack"] = {"enabled": True, "base_url": slack.url, "allow": ["*"], **tokens}
+    if bot_api is not None:
+        channels["telegram"] = {"enabled": True, "token": "${TELEGRAM_BOT_TOKEN}", "base_url": bot_api}
     return yaml.safe_dump(
         {
-            "bot": {"data_dir": "./data", "http": {"port": port}},
-            "agent": {"model": "fake", "models": {"fake": model}},
-            "channels": {"webhook": {"enabled": True}},
-            "workspaces": {"bench": {"path": "./workspace", "channels": ["webhook:*"]}},
+            "bot": {"data_dir": "./data", "grace_seconds": 2 if slack else 20, "http": {"port": port}},
+            "agent": {"model": "fake", "models": {"fake": model}, "workers": 200 if slack else 64},
+            "channels": channels,
+            "workspaces": {"bench": {"path": "./workspace", "channels": ["webhook:*", "slack:*"]}},
         }
     )
 

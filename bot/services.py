@@ -129,7 +129,7 @@ def _services(config: Config, clock: Clock, store: SqlStore, models: ConfiguredM
         models=models,
         inbox=inbox,
         approvals=approvals,
-        reception=Reception(store=store, inbox=inbox, approvals=approvals, people=people, access=access),
+        reception=Reception(store=store, inbox=inbox, approvals=approvals, people=people),
         live=live,
         watch=Watch(live, store),
         processes=processes,

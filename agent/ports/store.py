@@ -28,6 +28,7 @@ from agent.domain import (
     TaskStatus,
     Usage,
 )
+from agent.ports.access import NewAudit
 from agent.ports.deliveries import Deliveries
 
 
@@ -168,6 +169,8 @@ class Step:
     """Where the task's files lie once those it awaited were fetched."""
     received: Received | None = None
     """The event from outside that this step answers; the store fills in the task and session ids."""
+    audit: NewAudit | None = None
+    """What a person did by this step, or tried to do."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -309,8 +312,11 @@ class Store(Deliveries, Protocol):
         """
         ...
 
-    async def receive(self, event: Received, deliveries: Sequence[NewDelivery] = ()) -> bool:
-        """Write down an event that belongs to no task, with what is said to it; False when it was received before."""
+    async def receive(
+        self, event: Received, deliveries: Sequence[NewDelivery] = (), audit: NewAudit | None = None
+    ) -> bool:
+        """Write down an event that belongs to no task, with what is said to it and the row that it has in the audit;
+        False when it was received before."""
         ...
 
     async def deliver(self, deliveries: Sequence[NewDelivery]) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agent.buttons import edited_arguments
-from agent.decisions import UNDECIDED, received, tried
+from agent.decisions import UNDECIDED
 from agent.domain import (
     Approval,
     ApprovalKind,
@@ -29,9 +29,7 @@ from agent.domain import (
 from agent.errors import BadInput, NotFound
 from agent.ids import MAX_ID
 from agent.policy import electors
-from agent.ports.access import Act
 from agent.ports.listings import ApprovalSelection
-from bot.api import audit
 from bot.api.shapes import PAGE_SIZE, Body, Moment, Page, Shown, Text, next_page
 from bot.api.viewer import Viewer
 from bot.services import Services
@@ -213,8 +211,7 @@ async def edit_by_form(
         try:
             wanted = replace(wanted, arguments=edited_arguments(call, fields))
         except BadInput as error:
-            await services.reception.refuse(card, tried(wanted), received(wanted, ""), error)
-            await _audit_refusal(services, viewer, wanted, error)
+            await services.approvals.refuse(card, wanted, error)
             raise
     return await _one(services, await decided(services, viewer, wanted))
 
@@ -243,30 +240,13 @@ def button(services: Services, viewer: Viewer, approval_id: int, decision: Decis
 
 
 async def decided(services: Services, viewer: Viewer, event: ButtonPress | Edit) -> Approval:
-    """What a viewer pressed or edited, with a row in the audit; errors as of `press` and `edit`."""
+    """What a viewer pressed or edited, by the way they came in; errors as of `press` and `edit`."""
     viewer.require("approvals:decide")
-    try:
-        if isinstance(event, ButtonPress):
-            card = await services.approvals.decide(event, viewer.workspaces)
-        else:
-            card = await services.approvals.edit(event, viewer.workspaces)
-    except BadInput as refusal:
-        await _audit_refusal(services, viewer, event, refusal)
-        raise
-    what: Act = "approval_decided" if isinstance(event, ButtonPress) else "approval_edited"
-    await audit.record(services, viewer, what, str(card.approval_id), **_about(event))
-    return card
-
-
-async def _audit_refusal(services: Services, viewer: Viewer, event: ButtonPress | Edit, refusal: BadInput) -> None:
-    subject = str(event.approval_id)
-    await audit.record(services, viewer, "press_refused", subject, code=refusal.code, **_about(event))
-
-
-def _about(event: ButtonPress | Edit) -> dict[str, Any]:
-    """What the audit says of an event: no reasons and no arguments."""
-    items = event.items if isinstance(event, ButtonPress) else (event.item,)
-    return {"verdict": tried(event), "items": list(items)}
+    if isinstance(event, ButtonPress):
+        press = replace(event, way=viewer.way, client=viewer.client)
+        return await services.approvals.decide(press, viewer.workspaces)
+    edited = replace(event, way=viewer.way, client=viewer.client)
+    return await services.approvals.edit(edited, viewer.workspaces)
 
 
 async def visible_approval(services: Services, viewer: Viewer, approval_id: int) -> Approval:
@@ -293,6 +273,8 @@ def _edit(services: Services, viewer: Viewer, approval_id: int, new: NewArgument
         item=new.item,
         arguments=json.dumps(new.arguments),
         revision=new.revision,
+        way=viewer.way,
+        client=viewer.client,
     )
 
 

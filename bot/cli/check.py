@@ -31,7 +31,9 @@ class Finding:
 
 def check(
     *,
-    online: Annotated[bool, typer.Option("--online", help="Also call each model that is in use.")] = False,
+    online: Annotated[
+        bool, typer.Option("--online", help="Also call each model in use and each chat platform.")
+    ] = False,
     policy: Annotated[bool, typer.Option("--policy", help="Show who may do what and who decides instead.")] = False,
     as_json: AsJson = False,
     config: ConfigPath = DEFAULT_CONFIG,
@@ -79,6 +81,8 @@ async def _running(services: Services, *, online: bool) -> AsyncIterator[Finding
         count = len(await services.store.hooks())
         hooks = f"{count} {'hook' if count == 1 else 'hooks'}"
         yield Finding("channel webhook", True, f"{hooks} at {services.url('/hooks/NAME')}")
+    async for finding in _chats(services, online=online):
+        yield finding
     holes = (await services.survey()).holes()
     told = (
         f"{len(holes)} {'hole' if len(holes) == 1 else 'holes'}; `signoff check --policy` tells"
@@ -141,3 +145,23 @@ def _title(workspace: WorkspacePolicy) -> str:
         return "Any other workspace (private ones)"
     where = f", asked at {', '.join(workspace.asked_at)}" if workspace.asked_at else ""
     return f"Workspace {workspace.workspace}{where}"
+
+
+async def _chats(services: Services, *, online: bool) -> AsyncIterator[Finding]:
+    """The chat platforms that are enabled; a new one is a new entry here."""
+    channels = services.config.channels
+    for name in channels.chats():
+        if not online:
+            yield Finding(f"channel {name}", True, "enabled (not asked; --online does)")
+    if online and channels.slack.enabled:
+        from channels.slack import setup as slack  # noqa: PLC0415 - only what is enabled is loaded
+
+        async for one in slack.looked_at(channels.slack, services.clock):
+            yield Finding(one.name, one.ok, one.message)
+    if online and channels.telegram.enabled:
+        from channels.telegram import setup as telegram  # noqa: PLC0415
+        from channels.telegram.state import BotState  # noqa: PLC0415
+
+        state = BotState(services.config.bot.data_dir / "telegram" / channels.telegram.bot_id)
+        async for one in telegram.looked_at(channels.telegram, state):
+            yield Finding(one.name, one.ok, one.message)

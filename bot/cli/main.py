@@ -27,6 +27,7 @@ COMMANDS = {
     "webhooks": "bot.cli.webhooks:webhooks",
     "people": "bot.cli.people:people",
     "login-link": "bot.cli.tokens:login_link",
+    "init": "bot.cli.init:init",
     "check": "bot.cli.check:check",
     "db": "bot.cli.db:db",
     "eval": "bot.cli.evals:evaluate",

@@ -77,6 +77,16 @@ class Edited:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Stopped:
+    """Somebody pressed the stop button that Slack itself shows while an agent works in a thread."""
+
+    key: str
+    user: str
+    channel: str
+    thread: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Opened:
     """Somebody opened a thread of the agent."""
 
@@ -140,6 +150,14 @@ def opened(payload: Json) -> Opened | None:
     found = Opened(user=text(thread, "user_id"), channel=text(thread, "channel_id"), thread=text(thread, "thread_ts"))
     is_one = text(event, "type") == "assistant_thread_started" and found.user and found.channel and found.thread
     return found if is_one else None
+
+
+def stopped(payload: Json) -> Stopped | None:
+    """docs.slack.dev/reference/events/agent_session_stopped"""
+    event = record(payload, "event")
+    user, channel, thread = (text(event, name) for name in ("user", "channel", "thread_ts"))
+    event_key = key(payload, channel, f"stopped:{text(event, 'event_ts')}")
+    return Stopped(key=event_key, user=user, channel=channel, thread=thread) if user and channel and thread else None
 
 
 def key(payload: Json, channel: str, rest: str) -> str:

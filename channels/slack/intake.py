@@ -19,7 +19,7 @@ from channels.slack import events
 from channels.slack.assistant import Assistant
 from channels.slack.calls import Calls, Json
 from channels.slack.directory import LOOKUP_SECONDS, Directory
-from channels.slack.events import CHANNEL, Edited, Said, SlackFile, record, text
+from channels.slack.events import CHANNEL, Edited, Said, SlackFile, Stopped, record, text
 from channels.slack.incoming import mentioned, readable
 from channels.slack.presses import Presses
 from channels.slack.settings import SlackSettings
@@ -78,6 +78,9 @@ class Intake:
                 if opened := events.opened(payload):
                     self._directory.note_direct(opened.user, opened.channel)
                     self._whispers.later(self._assistant.greet(opened))
+            case "agent_session_stopped":
+                if stopped := events.stopped(payload):
+                    await self._stopped(stopped, events.company(record(payload, "event"), await self._directory.me()))
             case "tokens_revoked" | "app_uninstalled":
                 self._whispers.later(self._tried())
 
@@ -87,6 +90,26 @@ class Intake:
             await self._said(said, me.user)
         elif changed := events.edited(payload, me):
             await self._edited(changed)
+
+    async def _stopped(self, stopped: Stopped, company: str | None) -> None:
+        """Slack's own stop button means the word; Slack goes on saying that the agent works until it is told."""
+        await self._chat.receive(
+            ChannelMessage(
+                dedup_key=stopped.key,
+                address=events.address(stopped.user, stopped.channel, stopped.thread),
+                identity=f"{CHANNEL}:{stopped.user}",
+                text="/stop",
+                received_at=self._clock.now(),
+                direct=events.is_direct(stopped.channel),
+                company=company,
+            )
+        )
+        self._whispers.later(self._idle(stopped))
+
+    async def _idle(self, stopped: Stopped) -> None:
+        await self._calls.call(
+            "agents.sessions.setStatus", channel_id=stopped.channel, thread_ts=stopped.thread, status="active"
+        )
 
     async def _said(self, said: Said, bot: str) -> None:
         if said.direct:

@@ -35,7 +35,7 @@ class Reactions:
     def __init__(self, calls: Calls, directory: Directory) -> None:
         self._calls = calls
         self._directory = directory
-        self._wanted: dict[Sent, str] = {}
+        self._wanted: dict[Sent, Task] = {}
         self._shown: dict[Sent, str] = {}
         self._working: dict[Sent, asyncio.Task[None]] = {}
 
@@ -47,7 +47,7 @@ class Reactions:
         request = Sent(channel=asked.conversation, ts=task.message_id)
         if self._shown.get(request) == _NAMES[task.status] and request not in self._wanted:
             return
-        self._wanted[request] = _NAMES[task.status]
+        self._wanted[request] = task
         if request not in self._working:
             self._working[request] = asyncio.create_task(self._work(request), name="slack reaction")
 
@@ -60,18 +60,20 @@ class Reactions:
 
     async def _work(self, request: Sent) -> None:
         try:
-            while (name := self._wanted.pop(request, None)) is not None:
-                await self._change(request, name)
+            while (task := self._wanted.pop(request, None)) is not None:
+                await self._change(request, task)
         except ChannelError as error:
             log.debug("reaction_not_set", reason=str(error))
         finally:
             del self._working[request]
 
-    async def _change(self, request: Sent, name: str) -> None:
-        """The old one goes first; after a restart nobody remembers which that was."""
+    async def _change(self, request: Sent, task: Task) -> None:
+        """Whatever it was before goes; after a restart nobody remembers what that was."""
+        name = _NAMES[task.status]
         place = {"channel": await self._directory.channel(request.channel), "timestamp": request.ts}
         before = self._shown.pop(request, None)
-        outdated = {before} if before else {SEEN, WAITING} if name != SEEN else set()
+        is_first = (task.status, task.epoch) in {("queued", 0), ("running", 1)}
+        outdated = {before} if before else set() if is_first else {SEEN, WAITING}
         await self._tried("reactions.add", name=name, **place)
         for one in outdated - {name}:
             await self._tried("reactions.remove", name=one, **place)

@@ -32,6 +32,8 @@ HOPELESS: frozenset[Kind] = frozenset({"blocked", "chat_gone", "no_rights", "thr
 TOPIC_GONE = Part(text="The topic in which this was asked is closed or gone, so it goes on here.")
 # What a link shows of itself would be fetched, from wherever the model says.
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+COPY = "copy"
+"""The part that is not missed as much as where its card lies: without a card's number its verdict cannot be shown."""
 _UNSURE = "?"
 
 
@@ -50,7 +52,8 @@ class Attempt:
         noted = (part.partition(" ") for part in delivery.parts)
         self.arrived = {name: message_id for name, _, message_id in noted}
         asked = None if self.arrived else request(outgoing.task)
-        self.reply_to = asked[1] if asked is not None and asked[0] == delivery.to else None
+        own = asked is not None and asked[0] == delivery.to
+        self.reply_to = calls.message_id(self.conversation, asked[1]) if asked is not None and own else None
         self._thread = None if "topic" in self.arrived else delivery.to.thread
 
     # --- parts ---
@@ -70,6 +73,9 @@ class Attempt:
         try:
             await self.post(name, lambda place: self._message(place, part, keyboard))
         except Refused as refusal:
+            if refusal.kind == "empty":  # nothing in it can be seen, whatever Unicode says of it
+                log.info("telegram_part_empty", delivery=self._delivery_id, part=name)
+                return
             if refusal.kind in HOPELESS or not part.entities:
                 raise
             log.warning("telegram_formats_refused", delivery=self._delivery_id, reason=str(refusal))
@@ -90,7 +96,7 @@ class Attempt:
             log.warning("telegram_part_unsure", delivery=self._delivery_id, part=name, reason=str(unsure))
             self._came(name, _UNSURE)
         else:
-            self._came(name, _message_id(sent))
+            self._came(name, self._calls.message_name(self.conversation, _message_id(sent)))
         self.reply_to = None
 
     def go_to(self, conversation: str) -> None:
@@ -117,8 +123,8 @@ class Attempt:
             del self._unnoted[0]
 
     def end(self) -> None:
-        """DeliveryUnsure when it is not known of every part that it arrived."""
-        if _UNSURE in self.arrived.values():
+        """DeliveryUnsure when it is not known of every part, but a copy, that it arrived."""
+        if any(message_id == _UNSURE for name, message_id in self.arrived.items() if name != COPY):
             raise DeliveryUnsure("Telegram did not answer, so some of it may not have arrived; the rest was sent.")
 
     # --- one call ---
@@ -176,7 +182,7 @@ class Attempt:
         self._unnoted.append(name)
 
 
-def _message_id(sent: Any) -> str:
+def _message_id(sent: Any) -> int:
     """Of what a method answers: a message, those of an album, or JSON as it came."""
     last = sent[-1] if isinstance(sent, tuple | list) else sent
-    return str(last["message_id"] if isinstance(last, dict) else last.message_id)
+    return int(last["message_id"] if isinstance(last, dict) else last.message_id)

@@ -21,7 +21,8 @@ T = TypeVar("T")
 
 Kind = Literal[
     "blocked", "unchanged", "message_gone", "reply_gone", "thread_gone", "too_long", "bad_format", "no_rights",
-    "chat_gone", "query_too_old", "file_too_big", "no_such_file", "unknown_method", "other",
+    "chat_gone", "query_too_old", "file_too_big", "no_such_file", "unknown_method", "empty",
+    "other",
 ]  # fmt: skip
 """Why a call was refused, as far as somebody does something about it."""
 
@@ -42,6 +43,8 @@ _WORDS: Sequence[tuple[str, Kind]] = (
     ("topic_deleted", "thread_gone"),
     ("too long", "too_long"),
     ("message_too_long", "too_long"),
+    ("must be non-empty", "empty"),
+    ("text is empty", "empty"),
     ("can't parse", "bad_format"),
     ("rich_message", "bad_format"),
     ("not enough rights", "no_rights"),
@@ -72,6 +75,10 @@ class Refused(DeliveryRefused):
 
 class TokenRefused(ChannelUnavailable):
     """The token is wrong or was revoked; nothing works until somebody sets another one."""
+
+
+class NotThere(TokenRefused):
+    """Either the token is no token at all, or the server does not know the method."""
 
 
 class Conflicting(ChannelUnavailable):
@@ -123,6 +130,27 @@ class Calls:
         except TelegramError as error:
             raise meant(error, repeatable=True) from None
 
+    async def to_message(self, conversation: str, name: str, call: Callable[[int, int], Awaitable[T]]) -> T:
+        """A call about a message, which `call` is given the ids of its chat and of itself; it may be made twice. One
+        that was left behind where its group moved from is gone."""
+        gone = Refused("Telegram refused it: the message stayed behind when the group moved.", "message_gone")
+
+        async def called(chat_id: int) -> T:
+            message_id = self._state.message_id(conversation, name)
+            if message_id is None:
+                raise gone
+            return await call(chat_id, message_id)
+
+        return await self.to_chat(conversation, called, repeatable=True)
+
+    def message_name(self, conversation: str, message_id: int) -> str:
+        """What a message is written down as."""
+        return self._state.message_name(self._state.chat_id(conversation), message_id)
+
+    def message_id(self, conversation: str, name: str) -> int | None:
+        """Its id, None when it stayed behind."""
+        return self._state.message_id(conversation, name)
+
     async def to_chat(self, conversation: str, call: Callable[[int], Awaitable[T]], *, repeatable: bool = False) -> T:
         """A call to a chat, which `call` is given the id of. `repeatable`: a second one does no harm, so a lost answer
         is no DeliveryUnsure."""
@@ -157,7 +185,7 @@ class Calls:
                 lambda chat_id: self.bot.raw(method, {"chat_id": chat_id, **arguments}),
                 repeatable=repeatable,
             )
-        except TokenRefused:
+        except NotThere:
             self._unknown.add(method)
             log.info("telegram_method_unknown", method=method)
             raise Refused(f"The server does not know {method}.", "unknown_method") from None
@@ -212,7 +240,7 @@ def meant(error: TelegramError, *, repeatable: bool) -> ChannelError:
 _BY_STATUS: Mapping[int, Callable[[Answered], ChannelError]] = {
     401: lambda _: TokenRefused(LOGIN_REFUSED),
     # Also of a malformed token, not only of an unknown method: core.telegram.org/bots/api#making-requests
-    404: lambda _: TokenRefused(LOGIN_REFUSED),
+    404: lambda _: NotThere(LOGIN_REFUSED),
     403: lambda error: Refused(f"Telegram does not let the bot write there: {error.description}.", "blocked"),
     409: lambda error: Conflicting(error.description),
     413: lambda _: Refused("The Bot API server takes nothing of this size.", "file_too_big"),

@@ -69,7 +69,7 @@ def messages(card: Card) -> list[CardMessage]:
 def full_copy(card: Card) -> tuple[str, str] | None:
     """The name and the text of a file with every item, if an open card does not show them whole."""
     shown = "\n".join(message.part.text for message in messages(card))
-    whole = all(item.preview in shown and item.title in shown for item in card.items)
+    whole = all(_preview(item) in shown and item.title in shown for item in card.items)
     if not card.open or whole:
         return None
     items = "\n\n".join(f"{_title(card, item)}\n\n{item.preview}" for item in card.items)
@@ -141,7 +141,12 @@ def _items(card: Card, items: Sequence[CardItem], words: _Words, room: int) -> N
         if not blank(item.preview):
             words.add("\n")
             language = "diff" if item.preview.startswith("--- ") else None
-            words.add(_fitting(item.preview, each, f"the file {_copy_name(card)}"), "pre", language)
+            words.add(_fitting(_preview(item), each, f"the file {_copy_name(card)}"), "pre", language)
+
+
+def _preview(item: CardItem) -> str:
+    """Without the end of its last line, which would only be a gap."""
+    return item.preview.removesuffix("\n")
 
 
 def _fitting(text: str, room: int, full_copy: str) -> str:

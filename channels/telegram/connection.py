@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from io import BytesIO
+from typing import IO, Any
 
 import aiohttp
 from telegram.error import TelegramError
@@ -14,6 +16,8 @@ from telegram.request import BaseRequest, RequestData
 from channels.telegram.settings import Pace
 
 CONNECTIONS = 64
+# A file's name stands in a header.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Answered(TelegramError):
@@ -126,12 +130,22 @@ def _no(status: int, body: bytes) -> Answered:
         return Answered(status, f"HTTP {status}", {})
 
 
+def _body(content: bytes | IO[bytes]) -> IO[bytes]:
+    """aiohttp sends bytes in one piece, which holds up the loop, and a file in many."""
+    return BytesIO(content) if isinstance(content, bytes) else content
+
+
+def _sound(value: str) -> str:
+    """Halves of surrogate pairs cannot be sent as UTF-8; what replaces them is as long, so entities stay in place."""
+    return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def _form(data: RequestData | None) -> aiohttp.FormData | None:
     if data is None or not (data.json_parameters or data.contains_files):
         return None
     form = aiohttp.FormData(default_to_multipart=data.contains_files)
     for name, value in data.json_parameters.items():
-        form.add_field(name, value)
+        form.add_field(name, _sound(value))
     for name, (file_name, content, media_type) in data.multipart_data.items() if data.contains_files else ():
-        form.add_field(name, content, filename=file_name, content_type=media_type)
+        form.add_field(name, _body(content), filename=_CONTROL.sub("_", _sound(file_name)), content_type=media_type)
     return form

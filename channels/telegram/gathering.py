@@ -1,15 +1,16 @@
 """Messages that may be parts of one: the pictures of an album, and a long text that an app has cut.
 
 A part is on disk before it is acknowledged, and what belongs together is handed in once nothing more has come for a
-moment. After a crash everything that lies there is handed in before anything new, under the same keys.
+moment. After a crash what lies there is taken up again and waits for its rest as before, under the same keys. What was
+handed in as a part of something leaves its number behind: the platform may send it once more, alone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import orjson
 import structlog
 
-from agent.errors import SignoffError
+from agent.errors import SignoffError, StorageError
 from agent.tool import in_thread
 from channels.telegram.incoming import goes_on
 from channels.telegram.settings import Pace
@@ -27,6 +28,8 @@ log = structlog.get_logger()
 
 ALBUM = 10
 """The most that an album holds (core.telegram.org/bots/api#sendmediagroup)."""
+REPEATS_SECONDS = 86_400
+"""For so long the platform keeps an update that was not confirmed (core.telegram.org/bots/api#getting-updates)."""
 PARTS = 50
 """Of one text; more is somebody who writes without end."""
 
@@ -62,7 +65,8 @@ class Gathering:
             await asyncio.wait(self._waiting)
 
     async def recover(self, read: Read) -> None:
-        """Hand in what an earlier process held. It came in the order of its numbers."""
+        """Take up what an earlier process held; it came in the order of its numbers. The end of an album or of a text
+        may not have been asked for yet."""
         async with self._lock:
             for path in await in_thread(_lying, self._folder):
                 piece = await self._lying(path, read)
@@ -73,13 +77,19 @@ class Gathering:
                 if held is not None and not _joins(held.pieces, piece):
                     await self._flush(_where(piece))
                 self._hold(piece, path)
-            for where in list(self._held):
-                await self._flush(where)
+            for where, held in list(self._held.items()):
+                if _whole(held.pieces):
+                    await self._flush(where)
+                else:
+                    self._wait(where, held, self._pace.rest)
 
     async def take(self, raw: Mapping[str, Any], piece: Piece) -> None:
         """Hand a message in, or keep it until it is whole; it may be acknowledged when this returns."""
         where = _where(piece)
+        path = self._folder / f"{int(raw['update_id'])}.json"
         async with self._lock:
+            if await in_thread(_was(path).exists):
+                return
             held = self._held.get(where)
             joins = held is not None and _joins(held.pieces, piece)
             if held is not None and not joins:
@@ -87,13 +97,12 @@ class Gathering:
             if not joins and not _may_go_on(piece):
                 await self._hand_in([piece])
                 return
-            path = self._folder / f"{int(raw['update_id'])}.json"
             await in_thread(_lay, path, orjson.dumps(raw))
             held = self._hold(piece, path)
             if _whole(held.pieces):
                 await self._flush(where)
             else:
-                self._wait(where, held)
+                self._wait(where, held, self._pace.quiet)
 
     def _hold(self, piece: Piece, path: Path) -> _Held:
         held = self._held.setdefault(_where(piece), _Held(pieces=[], files=[]))
@@ -102,16 +111,16 @@ class Gathering:
             held.files.append(path)
         return held
 
-    def _wait(self, where: Where, held: _Held) -> None:
-        """For a moment from now on."""
+    def _wait(self, where: Where, held: _Held, seconds: float) -> None:
+        """For so long from now on."""
         if held.waiting is not None:
             held.waiting.cancel()
-        held.waiting = asyncio.create_task(self._flush_later(where, held), name="telegram parts")
+        held.waiting = asyncio.create_task(self._flush_later(where, held, seconds), name="telegram parts")
         self._waiting.add(held.waiting)
         held.waiting.add_done_callback(self._waiting.discard)
 
-    async def _flush_later(self, where: Where, held: _Held) -> None:
-        await asyncio.sleep(self._pace.quiet)
+    async def _flush_later(self, where: Where, held: _Held, seconds: float) -> None:
+        await asyncio.sleep(seconds)
         while self._held.get(where) is held:
             async with self._lock:
                 held.waiting = None  # from here on nobody cancels it
@@ -129,7 +138,10 @@ class Gathering:
         del self._held[where]
         if held.waiting is not None:
             held.waiting.cancel()
-        await in_thread(_remove, held.files)
+        try:
+            await in_thread(_put_away, held.files)
+        except OSError as error:  # the next start hands it in again, which is known
+            log.warning("telegram_parts_left", reason=str(error.strerror))
 
     async def _lying(self, path: Path, read: Read) -> Piece | None:
         try:
@@ -169,6 +181,13 @@ def _lying(folder: Path) -> list[Path]:
 
 def _lay(path: Path, content: bytes) -> None:
     """Durable when it returns, and never half of it."""
+    try:
+        _write(path, content)
+    except OSError as error:
+        raise StorageError(f"A part of a message cannot be kept at {path} ({error.strerror}).") from None
+
+
+def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     fresh = path.with_suffix(".new")
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -183,7 +202,17 @@ def _lay(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def _remove(paths: Sequence[Path]) -> None:
+def _was(path: Path) -> Path:
+    """What is left of a part that was handed in."""
+    return path.parent.with_name("handed-in") / path.name
+
+
+def _put_away(paths: Sequence[Path]) -> None:
+    left = _was(paths[0]).parent
+    left.mkdir(exist_ok=True, mode=0o700)
+    for old in left.iterdir():
+        if time.time() - old.stat().st_mtime > REPEATS_SECONDS:
+            old.unlink(missing_ok=True)
     for path in paths:
-        with suppress(FileNotFoundError):
-            path.unlink()
+        _was(path).touch(mode=0o600)
+        path.unlink(missing_ok=True)

@@ -23,6 +23,7 @@ from channels.telegram.menu import offer_words
 from channels.telegram.replies import Replies
 from channels.telegram.settings import Pace, TelegramSettings
 from channels.telegram.state import BotState
+from channels.telegram.text import blank
 from channels.telegram.updates import Changed, Moved, Piece, Pressed, Stopped
 
 log = structlog.get_logger()
@@ -33,6 +34,8 @@ PRIVACY = (
 )
 """core.telegram.org/bots/features#privacy-mode"""
 EDITED = "I do not follow changes to a message that was sent. Send it again as a new one."
+UNREAD = "I cannot read {}. Say it in words, or send a file."
+WORDS_ONLY = "I take only words here and no file. Answer the question once more, in words."
 REMEMBERED = 1_000
 """Requests of which it is known what they said, so that an edit of one is told from whatever else changes."""
 FORMS = frozenset({"edit", "changes", "deny"})
@@ -59,6 +62,7 @@ class Intake:
 
     async def begin(self) -> None:
         """Learn who the bot is, and hand in what was left by a crash; ChannelError, StorageError."""
+        await self._state.reload()
         me = await self._calls.me()
         self._me = Me(user_id=me.id, username=me.username or "")
         log.info("telegram_signed_in", bot=me.username)
@@ -113,19 +117,24 @@ class Intake:
     async def _handed_in(self, pieces: Sequence[Piece]) -> None:
         first = pieces[0]
         value = forms.asked_by(first.answered_links, self._me.username)
-        if value is not None:
+        if value is not None and not requests.is_word(first):
             await self._filled(pieces, value)
         elif requests.addressed(pieces, self._settings.groups):
-            self._remember(pieces)
-            await self._chat.receive(
-                requests.asked(
-                    pieces,
-                    key=self._key(first.chat_id, first.message_id),
-                    address=self._address(first.chat_id, first.thread_id),
-                    identity=self._identity(first.sender.user_id),
-                    at=self._clock.now(),
-                )
-            )
+            await self._asked(pieces)
+
+    async def _asked(self, pieces: Sequence[Piece]) -> None:
+        first = pieces[0]
+        address, identity = self._address(first.chat_id, first.thread_id), self._identity(first.sender.user_id)
+        if first.unread and await self._chat.admits(identity, address):
+            if first.direct or first.answers is not None:
+                self._replies.say(address, UNREAD.format(first.unread), first.message_id)
+            return
+        self._remember(pieces)
+        key = self._key(first.chat_id, first.message_id)
+        name = self._state.message_name(first.chat_id, first.message_id)
+        await self._chat.receive(
+            requests.asked(pieces, key=key, address=address, identity=identity, name=name, at=self._clock.now())
+        )
 
     def _remember(self, pieces: Sequence[Piece]) -> None:
         for piece in pieces:
@@ -186,7 +195,7 @@ class Intake:
     async def _told(self, pressed: Pressed, address: Address, receipt: Receipt) -> None:
         self._replies.answer(pressed.query_id, receipt.said, alert=receipt.outcome.startswith("refused"))
         if receipt.outcome in UNKNOWN and pressed.message_id is not None and await self._is_gone(pressed):
-            self._replies.clear(address, pressed.message_id)
+            self._replies.clear(address, self._state.message_name(pressed.chat_id, pressed.message_id))
 
     async def _is_gone(self, pressed: Pressed) -> bool:
         """Whether there is no such card, for nobody."""
@@ -208,6 +217,9 @@ class Intake:
         address = self._address(first.chat_id, first.thread_id)
         identity = self._identity(first.sender.user_id)
         text = joined([replace(piece.said, text=piece.text) for piece in pieces])
+        if blank(text) or any(piece.files for piece in pieces):
+            self._replies.say(address, WORDS_ONLY, first.message_id)
+            return
         try:
             fields = forms.answered(await self._chat.form(identity, value), text)
         except BadInput as error:

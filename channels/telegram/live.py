@@ -37,7 +37,7 @@ DRAFT_FADES = timedelta(seconds=20)
 TYPING_FADES = timedelta(seconds=4)
 """It lasts 5 seconds (core.telegram.org/bots/api#sendchataction)."""
 QUIET = timedelta(seconds=3)
-"""Without a step or a word, after which a message says that it is worked on."""
+"""Before a message says what is worked on: what is quick needs none."""
 CLOSING_SECONDS = 3.0
 """For a call that is under way when the answer comes."""
 REMEMBERED = 1_000
@@ -57,7 +57,7 @@ class Show:
     drawn: Part | None = None
     drawn_at: datetime
     typed_at: datetime
-    message_id: int | None = None
+    shown_as: str | None = None
     is_found: bool = False
     is_lost: bool = False
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -115,14 +115,13 @@ class Live:
         except TimeoutError:
             log.debug("telegram_progress_still_under_way", task=task.task_id)
 
-    async def remains(self, task_id: int, to: Address) -> int | None:
+    async def remains(self, task_id: int, to: Address) -> str | None:
         """The message that still shows a task, also one of a process that died."""
-        noted = await self._deliveries.live_message(task_id, to)
-        return None if noted is None else int(noted)
+        return await self._deliveries.live_message(task_id, to)
 
-    async def remove(self, task_id: int, to: Address, message_id: int) -> None:
+    async def remove(self, task_id: int, to: Address, shown_as: str) -> None:
         """Take it away; ChannelUnavailable to try again."""
-        await self._delete(to, message_id)
+        await self._delete(to, shown_as)
         await self._deliveries.save_live_message(task_id, to, None)
 
     # --- drawing ---
@@ -207,20 +206,20 @@ class Live:
 
     async def _message(self, show: Show, shown: Shown) -> None:
         now = self._clock.now()
-        is_quiet = not (shown.steps or shown.text) and now - show.began_at < QUIET
-        if is_quiet or now - show.drawn_at < EDIT_PAUSE or not self._traffic.has_room(show.to.conversation):
+        is_early = now - show.began_at < QUIET or now - show.drawn_at < EDIT_PAUSE
+        if is_early or not self._traffic.has_room(show.to.conversation):
             return
         if not show.is_found:
-            show.message_id = await self.remains(*show.key)
+            show.shown_as = await self.remains(*show.key)
             show.is_found = True
         look = drawing.status(shown)
         if look == show.drawn:
             return
         self._traffic.count(show.to.conversation)
-        if show.message_id is None:
+        if show.shown_as is None:
             await self._post(show, look)
         else:
-            await self._edit(show, look, show.message_id)
+            await self._edit(show, look, show.shown_as)
         show.drawn, show.drawn_at = look, self._clock.now()
 
     async def _post(self, show: Show, look: Part) -> None:
@@ -233,33 +232,34 @@ class Live:
                 link_preview_options=NO_PREVIEW, **place,
             ),
         )  # fmt: skip
+        shown_as = self._calls.message_name(show.to.conversation, sent.message_id)
         if show.is_over.is_set():  # the answer did not wait
-            await self._delete(show.to, sent.message_id)
+            await self._delete(show.to, shown_as)
             return
-        show.message_id = sent.message_id
-        await self._deliveries.save_live_message(*show.key, str(sent.message_id))
+        show.shown_as = shown_as
+        await self._deliveries.save_live_message(*show.key, shown_as)
 
-    async def _edit(self, show: Show, look: Part, message_id: int) -> None:
+    async def _edit(self, show: Show, look: Part, shown_as: str) -> None:
         bot = self._calls.bot
         try:
-            await self._calls.to_chat(
+            await self._calls.to_message(
                 show.to.conversation,
-                lambda chat_id: bot.edit_message_text(
+                shown_as,
+                lambda chat_id, message_id: bot.edit_message_text(
                     look.text, chat_id=chat_id, message_id=message_id, entities=entities(look),
                     link_preview_options=NO_PREVIEW,
                 ),
-                repeatable=True,
             )  # fmt: skip
         except Refused as refusal:
             if refusal.kind != "unchanged":
                 raise
 
-    async def _delete(self, to: Address, message_id: int) -> None:
+    async def _delete(self, to: Address, shown_as: str) -> None:
         try:
-            await self._calls.to_chat(
+            await self._calls.to_message(
                 to.conversation,
-                lambda chat_id: self._calls.bot.delete_message(chat_id, message_id),
-                repeatable=True,
+                shown_as,
+                self._calls.bot.delete_message,
             )
         except Refused as refusal:
             log.debug("telegram_progress_not_removed", reason=str(refusal))

@@ -32,9 +32,9 @@ def entities(part: Part) -> Sequence[MessageEntity]:
     return [MessageEntity(**entity.fields()) for entity in part.entities]
 
 
-def request(task: Task | None) -> tuple[Address, int] | None:
-    """The message that a task came from and where it stands, when it came from a chat of ours."""
+def request(task: Task | None) -> tuple[Address, str] | None:
+    """The name of the message that a task came from and where it stands, when it came from a chat of ours."""
     asked = next(iter(task.reply_to), None) if task is not None and task.origin == "message" else None
     if task is None or asked is None or asked.channel != "telegram" or task.message_id is None:
         return None
-    return asked, int(task.message_id)
+    return asked, task.message_id

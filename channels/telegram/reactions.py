@@ -28,7 +28,7 @@ _EMOJI: Mapping[TaskStatus, str] = {
 REMEMBERED = 1_000
 """Requests of which it is known what stands on them."""
 
-Request = tuple[str, int]
+Request = tuple[str, str]
 
 
 class Reactions:
@@ -72,11 +72,9 @@ class Reactions:
             del self._working[request]
 
     async def _set(self, request: Request, emoji: str) -> None:
-        conversation, message_id = request
-        await self._calls.to_chat(
-            conversation,
-            lambda chat_id: self._calls.bot.set_message_reaction(chat_id, message_id, emoji),
-            repeatable=True,
+        await self._calls.to_message(
+            *request,
+            lambda chat_id, message_id: self._calls.bot.set_message_reaction(chat_id, message_id, emoji),
         )
         self._shown[request] = emoji
         self._shown.move_to_end(request)

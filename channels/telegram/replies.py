@@ -47,9 +47,9 @@ class Replies:
         """Ask for what a form asks for; the press behind it is answered once the question is there."""
         self._begin(self._ask(to, question, query_id))
 
-    def clear(self, to: Address, message_id: int) -> None:
+    def clear(self, to: Address, name: str) -> None:
         """Take the buttons away from a message, for which there is nothing to decide any more."""
-        self._begin(self._clear(to, message_id))
+        self._begin(self._clear(to, name))
 
     def _begin(self, saying: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(_best_effort(saying), name="telegram reply")
@@ -96,11 +96,13 @@ class Replies:
             reply_markup=markup,
         )
 
-    async def _clear(self, to: Address, message_id: int) -> None:
-        await self._calls.to_chat(
+    async def _clear(self, to: Address, name: str) -> None:
+        await self._calls.to_message(
             to.conversation,
-            lambda chat_id: self._calls.bot.edit_message_reply_markup(chat_id, message_id, reply_markup=None),
-            repeatable=True,
+            name,
+            lambda chat_id, message_id: self._calls.bot.edit_message_reply_markup(
+                chat_id, message_id, reply_markup=None
+            ),
         )
 
 

@@ -21,12 +21,19 @@ def addressed(pieces: Sequence[Piece], groups: Groups) -> bool:
         return False
     if first.direct or groups == "all" or any(piece.said.mentioned for piece in pieces):
         return True
-    if first.said.command in WORDS and not first.forwarded_from:
+    if is_word(first):
         return True
     return groups == "reply" and first.answers is not None
 
 
-def asked(pieces: Sequence[Piece], *, key: str, address: Address, identity: str, at: datetime) -> ChannelMessage:
+def is_word(piece: Piece) -> bool:
+    """Whether it is a chat word, whatever it answers."""
+    return piece.said.command in WORDS and not (piece.forwarded_from or piece.said.for_another)
+
+
+def asked(
+    pieces: Sequence[Piece], *, key: str, address: Address, identity: str, name: str, at: datetime
+) -> ChannelMessage:
     """The request that the pieces are together. A word is nothing but itself; anything else brings along what it
     answers: that text, quoted, and its files."""
     first = pieces[0]
@@ -46,7 +53,7 @@ def asked(pieces: Sequence[Piece], *, key: str, address: Address, identity: str,
         received_at=at,
         shown_name=first.sender.name,
         awaited_files=tuple(files),
-        message_id=str(first.message_id),
+        message_id=name,
         direct=first.direct,
         quoted=first.forwarded_from is not None,
     )

@@ -13,7 +13,7 @@ from agent.errors import ChannelUnavailable, DeliveryRefused, NotFound, StorageE
 from agent.ports.channels import Card, Outgoing, Shown
 from agent.ports.platform import Members, Platform
 from channels.telegram import cards
-from channels.telegram.attempt import HOPELESS, NO_PREVIEW, Attempt, Place
+from channels.telegram.attempt import COPY, HOPELESS, NO_PREVIEW, Attempt, Place
 from channels.telegram.calls import Calls, Refused
 from channels.telegram.cards import CardMessage
 from channels.telegram.live import Live
@@ -29,7 +29,7 @@ REMEMBERED = 1_000
 """Cards whose full copy is known to have been sent."""
 _OURS = "telegram:"
 
-Left = tuple[int, Address, int]
+Left = tuple[int, Address, str]
 """Task, place and message of a showing that has ended."""
 
 
@@ -74,8 +74,8 @@ class Sending:
         begun.reply_to = None
         places = sent_as.split()
         for number, (message, place) in enumerate(zip(cards.messages(outgoing.card), places, strict=False)):
-            await self._redraw(begun, f"verdict-{number}", message, int(place))
-        await self._copy(begun, outgoing.card, int(places[-1]))
+            await self._redraw(begun, f"verdict-{number}", message, place)
+        await self._copy(begun, outgoing.card, places[-1])
         self._react(outgoing)
         begun.end()
 
@@ -108,8 +108,8 @@ class Sending:
         if task is None or not (task.status in TERMINAL or task.status == "waiting_approval"):
             return None
         await self._live.close(task, to)
-        message_id = await self._live.remains(task.task_id, to)
-        return None if message_id is None else (task.task_id, to, message_id)
+        shown_as = await self._live.remains(task.task_id, to)
+        return None if shown_as is None else (task.task_id, to, shown_as)
 
     async def _clear(self, begun: Attempt, left: Left) -> None:
         """Take away what showed the task, once everything else is written down: a further attempt only does that."""
@@ -143,44 +143,44 @@ class Sending:
         for name, message in zip(names, drawn, strict=True):
             await begun.text(name, message.part, message.keyboard)
         ids = begun.ids(names)
-        await self._copy(begun, card, int(ids[-1]) if ids else None)
+        await self._copy(begun, card, ids[-1] if ids else None)
         return " ".join(ids) or None
 
-    async def _redraw(self, begun: Attempt, name: str, message: CardMessage, message_id: int) -> None:
+    async def _redraw(self, begun: Attempt, name: str, message: CardMessage, place: str) -> None:
         try:
-            await self._edit(begun, message, message_id, message.part)
+            await self._edit(begun, message, place, message.part)
         except Refused as refusal:
             if refusal.kind in HOPELESS:
                 raise
-            log.info("telegram_card_not_redrawn", message=message_id, reason=str(refusal))
+            log.info("telegram_card_not_redrawn", message=place, reason=str(refusal))
             if refusal.kind == "message_gone":
                 await begun.text(name, message.part, message.keyboard)
             else:
-                await self._edit(begun, message, message_id, Part(text=message.part.text))
+                await self._edit(begun, message, place, Part(text=message.part.text))
 
-    async def _edit(self, begun: Attempt, message: CardMessage, message_id: int, part: Part) -> None:
+    async def _edit(self, begun: Attempt, message: CardMessage, place: str, part: Part) -> None:
         bot = self._calls.bot
         self._traffic.count(begun.conversation)
         try:
-            await self._calls.to_chat(
+            await self._calls.to_message(
                 begun.conversation,
-                lambda chat_id: bot.edit_message_text(
+                place,
+                lambda chat_id, message_id: bot.edit_message_text(
                     part.text, chat_id=chat_id, message_id=message_id, entities=entities(part),
                     reply_markup=message.keyboard, link_preview_options=NO_PREVIEW,
                 ),
-                repeatable=True,
             )  # fmt: skip
         except Refused as refusal:
             if refusal.kind != "unchanged":
                 raise
 
-    async def _copy(self, begun: Attempt, card: Card, message_id: int | None) -> None:
+    async def _copy(self, begun: Attempt, card: Card, place: str | None) -> None:
         """What a card has no room for, as a file in answer to it; of what is shown anew, a new one."""
         copy = cards.full_copy(card)
         if copy is None or (copy[0], begun.to) in self._copied:
             return
         name, text = copy
-        begun.reply_to = message_id
+        begun.reply_to = None if place is None else self._calls.message_id(begun.conversation, place)
         file = InputFile(text.encode(errors="replace"), filename=name)
 
         async def send(place: Place) -> object:
@@ -189,7 +189,7 @@ class Sending:
             )
 
         try:
-            await begun.post("copy", send)
+            await begun.post(COPY, send)
         except Refused as refusal:
             if refusal.kind in HOPELESS:
                 raise

@@ -67,13 +67,15 @@ class TelegramSettings(ChatSettings):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pace:
-    """How long things take, in seconds. `quiet`: how long the rest of an album or of a long text is waited for."""
+    """How long things take, in seconds. `quiet`: how long the rest of an album or of a long text is waited for;
+    `rest`: the same after a crash, when it has to be asked for first."""
 
     poll: int = 25
     answer: float = 20.0
     connect: float = 10.0
     upload: float = 300.0
     quiet: float = 1.0
+    rest: float = 5.0
     lease: float = 45.0
     pause: float = 1.0
     longest_pause: float = 30.0

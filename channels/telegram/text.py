@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,8 @@ Kind = Literal["bold", "italic", "strikethrough", "code", "pre", "text_link", "b
 
 # What Telegram's servers take for nothing although Python does not call it a space: joiners, marks, blank letters.
 _UNSEEN = dict.fromkeys(map(ord, "\u180e\u200b\u200c\u200d\u200e\u200f\u202e\u2060\u2800\u3164\ufeff"))
+# Halves of surrogate pairs cannot be sent; what stands for one is as long.
+_HALVES = re.compile("[\ud800-\udfff]")
 # A cut never comes before these: they belong to the character in front of them.
 _CONTINUES = frozenset("\u200d\ufe0e\ufe0f\u20e3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 
@@ -104,7 +107,7 @@ def caption(rendered: Rendered, limit: int = CAPTION_UNITS) -> tuple[Part, Rende
 def _parts(rendered: Rendered, limit: int) -> Iterator[Part]:
     if limit < 2:
         raise ValueError("A part must have room for one character: 2 UTF-16 units.")
-    text, spans = rendered.text, rendered.spans
+    text, spans = _HALVES.sub("\ufffd", rendered.text), rendered.spans
     start = following = 0
     live: list[Span] = []  # the spans that reach into what is not sent yet, as far as the next part can go
     while start < len(text):

@@ -15,6 +15,13 @@ from channels.telegram.incoming import Mark, Me, Said, said
 
 KINDS = ("message", "edited_message", "channel_post", "callback_query", "stopped_message_generation")
 """The updates that are asked for; a server that does not know one of them leaves it out."""
+_NO_WORDS = {
+    "sticker": "a sticker", "poll": "a poll", "venue": "a place", "location": "a place", "contact": "a contact",
+    "dice": "a die", "story": "a story", "game": "a game", "checklist": "a checklist", "paid_media": "paid media",
+    "rich_message": "a message with tables or headings", "live_photo": "a live photo",
+}  # fmt: skip
+"""What people send that holds neither words nor a file for us (core.telegram.org/bots/api#message); the last two are
+newer than the library."""
 CONTEXT = 2_000
 """Characters of a message that somebody answers, which a request repeats."""
 
@@ -37,7 +44,8 @@ class Piece:
     """A message: all that somebody sends, or a part of it. `text` is as it was typed, `said` as it is read.
 
     `quoted_text` and `quoted_files` are of the message that it answers, `quoted_by` is who wrote that; `answers` is
-    the id of a message of the bot's that it answers, with its `answered_links`.
+    the id of a message of the bot's that it answers, with its `answered_links`. `unread`: what it is instead of words
+    and files, such as "a sticker".
     """
 
     chat_id: int
@@ -51,6 +59,7 @@ class Piece:
     files: tuple[AwaitedFile, ...] = ()
     album: str | None = None
     forwarded_from: str | None = None
+    unread: str = ""
     quoted_text: str = ""
     quoted_by: str = ""
     quoted_files: tuple[AwaitedFile, ...] = ()
@@ -132,8 +141,9 @@ def _moved(message: Message) -> Moved | None:
 
 def _piece(message: Message, me: Me) -> Piece | None:
     sender = _sender(message)
-    text = message.text or message.caption or ""
-    if sender is None or not (text or message.effective_attachment):  # nobody's, or a notice of the platform's
+    text, files = message.text or message.caption or "", awaited(message)
+    unread = "" if text or files else _no_words(message)
+    if sender is None or not (text or files or unread):  # nobody's, or a notice of the platform's
         return None
     marks = [_mark(entity) for entity in message.entities or message.caption_entities]
     answered = _answered(message)
@@ -148,7 +158,8 @@ def _piece(message: Message, me: Me) -> Piece | None:
         said=said(text, marks, me),
         sent_at=message.date,
         direct=message.chat.type == "private",
-        files=awaited(message),
+        files=files,
+        unread=unread,
         album=message.media_group_id,
         forwarded_from=_origin(message),
         quoted_text=_quoted_text(message, quoted),
@@ -173,6 +184,11 @@ def _sender(message: Message) -> Sender | None:
         return Sender(user_id=chat.id, name=chat.title or "")
     user = message.from_user
     return None if user is None or user.is_bot else Sender(user_id=user.id, name=user.full_name)
+
+
+def _no_words(message: Message) -> str:
+    held = (word for name, word in _NO_WORDS.items() if getattr(message, name, None) or name in message.api_kwargs)
+    return next(held, "")
 
 
 def _answered(message: Message) -> Message | None:

@@ -76,7 +76,7 @@ class Webhook:
         try:
             raw = json.loads(await request.read())
             int(raw["update_id"])
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             raise BadInput("The body is no update of the Bot API.") from None
         await self._intake.take(raw)
         return web.Response()

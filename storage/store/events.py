@@ -10,9 +10,11 @@ from functools import cache
 from sqlalchemy import Connection, Executable, bindparam, select
 
 from agent.domain import Received
+from agent.ports.access import NewAudit
 from agent.ports.store import NewDelivery
 from storage import tables
 from storage.store import records, rows
+from storage.store.access import record_act
 from storage.store.upserts import upsert
 
 ONE_EVENT = select(tables.received).where(tables.received.c.dedup_key == bindparam("key"))
@@ -23,12 +25,20 @@ def received(connection: Connection, key: str) -> Received | None:
     return rows.received(row) if row else None
 
 
-def receive(connection: Connection, event: Received, deliveries: Sequence[NewDelivery], now: datetime) -> bool:
+def receive(
+    connection: Connection,
+    event: Received,
+    deliveries: Sequence[NewDelivery],
+    audit: NewAudit | None,
+    now: datetime,
+) -> bool:
     """An event without a task, with what is said to it; False when its key is known."""
     if not connection.execute(_unless_known(connection.dialect.name), asdict(event)).rowcount:
         return False
     if deliveries:
         records.deliver(connection, deliveries, now)
+    if audit:
+        record_act(connection, audit)
     return True
 
 

@@ -23,12 +23,23 @@ from sqlalchemy import (
 from agent.errors import Conflict
 from agent.ports.access import NewAudit
 from agent.ports.people import Link, Pairing, Person
-from storage.columns import UtcTime
+from storage.columns import Json, UtcTime
 from storage.database import Database
 from storage.store.access import record_act
 from storage.store.rows import AnyRow
 from storage.store.upserts import upsert
-from storage.tables import browser_sessions, links, login_links, pairings, persons, sessions, tasks, tokens
+from storage.tables import (
+    browser_sessions,
+    calls,
+    links,
+    login_links,
+    pairings,
+    persons,
+    sessions,
+    status_in,
+    tasks,
+    tokens,
+)
 
 PERSONS = select(*(persons.c[name] for name in Person.__dataclass_fields__)).order_by(persons.c.folded)
 ONE_PERSON = PERSONS.where(persons.c.name == bindparam("person"))
@@ -38,6 +49,18 @@ REMOVE_BELONGINGS = [
     delete(table).where(table.c.member == bindparam("person"))
     for table in (links, tokens, login_links, browser_sessions)
 ]
+WAITING = status_in(tasks, "waiting_approval")
+LOCK_WAITING = select(tasks.c.task_id).where(WAITING).order_by(tasks.c.task_id).with_for_update()
+UNDECIDED_CALLS = (
+    select(calls.c.task_id, calls.c.call_id, calls.c.votes)
+    .join(tasks, tasks.c.task_id == calls.c.task_id)
+    .where(WAITING, status_in(calls, "waiting", "unknown"))
+)
+SAVE_VOTES = (
+    update(calls)
+    .where(calls.c.task_id == bindparam("of_task"), calls.c.call_id == bindparam("of_call"))
+    .values(votes=bindparam("left", type_=Json))
+)
 HAS_WORKED = select(
     exists().where(tasks.c.requester == bindparam("person"))
     | exists().where(sessions.c.channel == "console", sessions.c.conversation == bindparam("person"))
@@ -58,7 +81,7 @@ ONE_BY_ONE = text("LOCK TABLE pairings IN SHARE ROW EXCLUSIVE MODE")
 
 @dataclass(frozen=True, slots=True)
 class SqlRoster:
-    """Implements Roster. Locks are taken in the order pairing, person, link."""
+    """Implements Roster. Locks are taken in the order pairing, task, person, link."""
 
     database: Database
 
@@ -128,6 +151,8 @@ def _person(connection: Connection, name: str) -> Person | None:
 
 
 def _add_person(connection: Connection, person: Person) -> None:
+    """Nothing is left to them of somebody who had this name before, here or in the configuration."""
+    _forget_votes(connection, person.name)
     values = asdict(person) | {"folded": person.name.casefold()}
     if not connection.execute(_unless_known(connection.dialect.name, persons), values).rowcount:
         raise Conflict(f"There is somebody named {person.name} already; take another name.", code="person_exists")
@@ -155,6 +180,15 @@ def _remove_belongings(connection: Connection, name: str) -> None:
     """Also of somebody who stood in the configuration under this name: that leaves no trace here when it ends."""
     for remove in REMOVE_BELONGINGS:
         connection.execute(remove, {"person": name})
+
+
+def _forget_votes(connection: Connection, name: str) -> None:
+    """On cards that are open: an approval of one person must not count as that of another."""
+    connection.execute(LOCK_WAITING).all()
+    for row in connection.execute(UNDECIDED_CALLS).all():
+        if name in row.votes:
+            left = [vote for vote in row.votes if vote != name]
+            connection.execute(SAVE_VOTES, {"of_task": row.task_id, "of_call": row.call_id, "left": left})
 
 
 def _links(connection: Connection, member: str | None) -> list[Link]:

@@ -14,6 +14,7 @@ from agent.domain import Call, Entry, Usage
 from agent.ports.store import ApprovalChange, CallChange, NewApproval, NewArtifact, NewDelivery, Step
 from storage.columns import Json, Prose, UtcTime
 from storage.doorbell import ring
+from storage.store.access import record_act
 from storage.store.upserts import upsert
 from storage.tables import approvals, artifacts, calls, deliveries, journal, received, sessions, tasks, usage
 
@@ -98,12 +99,18 @@ def record(connection: Connection, owner: Owner, step: Step) -> None:
         _usage(connection, owner, step.usage)
     if step.deliveries:
         deliver(connection, step.deliveries, owner.now, task_id=owner.task_id, card=card)
-    if step.received:
-        event = replace(step.received, task_id=owner.task_id, session_id=owner.session_id)
-        connection.execute(NEW_EVENT, asdict(event))
+    _event(connection, owner, step)
     if step.files is not None:
         connection.execute(FETCHED, {"of_task": owner.task_id, "paths": step.files})
     _window(connection, owner, step.window)
+
+
+def _event(connection: Connection, owner: Owner, step: Step) -> None:
+    if step.received:
+        event = replace(step.received, task_id=owner.task_id, session_id=owner.session_id)
+        connection.execute(NEW_EVENT, asdict(event))
+    if step.audit:
+        record_act(connection, step.audit)
 
 
 def _window(connection: Connection, owner: Owner, window: tuple[int, int] | None) -> None:

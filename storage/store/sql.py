@@ -12,6 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from agent.domain import Address, Approval, Artifact, Delivery, DeliveryStatus, Hook, IncomingMessage, Received, Session
+from agent.ports.access import NewAudit
 from agent.ports.clock import Clock
 from agent.ports.store import Accepted, Earlier, NewDelivery, Plan, RunKey, Step, TaskOutcome, TaskState, Waits
 from storage.database import Database, open_database
@@ -110,9 +111,11 @@ class SqlStore(SqlListings):
                 raise
             return await self.database.write(work)
 
-    async def receive(self, event: Received, deliveries: Sequence[NewDelivery] = ()) -> bool:
+    async def receive(
+        self, event: Received, deliveries: Sequence[NewDelivery] = (), audit: NewAudit | None = None
+    ) -> bool:
         return await self.database.write(
-            lambda connection: events.receive(connection, event, deliveries, self.clock.now())
+            lambda connection: events.receive(connection, event, deliveries, audit, self.clock.now())
         )
 
     async def deliver(self, deliveries: Sequence[NewDelivery]) -> None:

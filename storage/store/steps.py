@@ -53,7 +53,9 @@ def _leave(*which: Any) -> Update:
 
 
 RUN_STAYS, RUN_LEAVES = _stay(*THIS_RUN), _leave(*THIS_RUN)
-TASK_STAYS, TASK_LEAVES = _stay(*THIS_TASK), _leave(*THIS_TASK, ~RUNNING)
+# What others add to the journal (a refused press) is no progress of a run that crashes again and again.
+TASK_STAYS = _stay(*THIS_TASK).values(entries_at_crash=tasks.c.entries_at_crash + bindparam("more"))
+TASK_LEAVES = _leave(*THIS_TASK, ~RUNNING)
 
 
 def advance(connection: Connection, run: RunKey, step: Step, now: datetime) -> int:

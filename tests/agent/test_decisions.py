@@ -372,3 +372,4 @@ def test_an_outcome_is_for_the_card_that_asks_for_one() -> None:
     assert "happened, again or skip" in str(refused(unknown, press()))
     assert "only for a card that asks" in str(refused(waiting(), press(outcome="skip")))
     assert refused(unknown, press(verdict="changes", reason="x")).field == "verdict"
+    assert refused(unknown, press(verdict="denied", outcome="again")).field == "verdict"

@@ -71,6 +71,7 @@ def test_who_is_asked(written: dict[str, Any], expected: ApproverRule) -> None:
     [
         ({"file:wirte": "deny"}, ("file:wirte", "[key]")),
         ({"*:nothing": "deny"}, ("*:nothing", "[key]")),
+        ({"[abcdefghijklmnop]*": "allow"}, ("[abcdefghijklmnop]*", "[key]")),
         ({"execute": "never"}, ("execute", "word")),
         ({"execute": None}, ("execute", "rule")),
         ({"execute": {}}, ("execute", "rule", "ask")),

@@ -26,9 +26,11 @@ TOKEN = "TELEGRAM_BOT_TOKEN"
 
 @dataclass(kw_only=True)
 class House:
-    """A folder with people on Telegram: Ann and Eve decide, Ben does not, Nell is a stranger."""
+    """A folder with people on Telegram: Ann and Eve decide, Ben does not, Nell is a stranger. `database`: the URL of
+    one for several processes."""
 
     folder: Path
+    database: str | None = None
     tg: FakeTelegram = field(default_factory=FakeTelegram)
     model: FakeLLM = field(default_factory=FakeLLM)
 
@@ -43,7 +45,7 @@ class House:
             {"name": "Ben", "telegram": self.ben.user_id},
             {"name": "Eve", "roles": ["approver"], "telegram": self.eve.user_id},
         ]
-        path = configured(self.folder, self.model.base_url, people=people)
+        path = configured(self.folder, self.model.base_url, url=self.database, people=people)
         settings = json.loads(path.read_text())
         settings["channels"] = {
             "telegram": {

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import aiohttp
 
 from agent.ports.store import TaskState
 from bot.app import App, started
-from bot.config import Config, load_config
+from bot.config import load_config
 from tests.flows.bot import LOOKS, configured
 from tests.servers.llm import FakeLLM
 from tests.servers.slack.server import FakeSlack
@@ -23,7 +23,8 @@ from tests.servers.slack.world import Message
 
 @dataclass(kw_only=True)
 class Team:
-    """Ann decides, Ben does not, Eve is nobody we know; all are in the channel with the bot."""
+    """Ann decides, Ben does not, Eve is nobody we know; all are in the channel with the bot. `others` are more people
+    of the configuration, `agent` goes into that section of it, `url` names a database server."""
 
     home: Path
     slack: FakeSlack
@@ -33,6 +34,9 @@ class Team:
     eve: str
     ops: str
     settings: dict[str, Any]
+    others: list[dict[str, Any]] = field(default_factory=list)
+    agent: dict[str, Any] = field(default_factory=dict)
+    url: str | None = None
 
     @property
     def office(self) -> Path:
@@ -71,24 +75,31 @@ class Team:
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[App]:
         """A process of it."""
-        async with started(self._config()) as app:
+        async with started(load_config(self.config(), self.environment)) as app:
             yield app
 
-    def _cards(self, thread: str) -> list[Message]:
-        return [message for message in self.slack.thread(self.ops, thread) if "Approve" in message.buttons]
+    @property
+    def environment(self) -> dict[str, str]:
+        """What its `.env` would say."""
+        return {"BOT": self.slack.bot_token, "APP": self.slack.app_token, "SECRET": self.slack.signing_secret}
 
-    def _config(self) -> Config:
+    def config(self) -> Path:
+        """Its config.yaml, written."""
         people: list[dict[str, Any]] = [
             {"name": "Ann", "roles": ["admin", "approver"], "slack": self.ann},
             {"name": "Ben", "slack": self.ben},
+            *self.others,
         ]
-        path = configured(self.home, self.model.base_url, people=people)
+        path = configured(self.home, self.model.base_url, people=people, url=self.url, **self.agent)
         settings = json.loads(path.read_text())
         settings["workspaces"]["office"]["channels"] = ["slack:*", "cli:*", "webhook:*"]
         tokens = {"bot_token": "${BOT}", "app_token": "${APP}", "signing_secret": "${SECRET}"}
         settings["channels"] = {"slack": {"enabled": True, "base_url": self.slack.api_url, **tokens, **self.settings}}
         path.write_text(json.dumps(settings))
-        return load_config(path, {"BOT": self.slack.bot_token, "APP": self.slack.app_token})
+        return path
+
+    def _cards(self, thread: str) -> list[Message]:
+        return [message for message in self.slack.thread(self.ops, thread) if "Approve" in message.buttons]
 
 
 @asynccontextmanager

@@ -85,7 +85,7 @@ def process(services: Services, last: int | None = None) -> tuple[PlatformChat, 
             people=people,
             inbox=inbox,
             approvals=approvals,
-            reception=Reception(store=store, inbox=inbox, approvals=approvals, people=people, access=access),
+            reception=Reception(store=store, inbox=inbox, approvals=approvals, people=people),
             pairing=Pairing(people=people, roster=roster, access=access, clock=services.clock),
         )
     )

@@ -243,6 +243,11 @@ async def test_a_repeated_press_gets_the_first_answer(bot: Bot) -> None:
         assert (await approvals.decide(press(bot, bob, "his", token=card.token, items=(1,)))).status == "open"
     now = await bot.app.services.store.load(state.task.task_id)
     assert [said["by"] for said in bot.decisions(now)] == ["mia", "bob"]
+    acts = await bot.app.services.access.audits()
+    assert [(act.who, act.what, act.subject) for act in acts] == [
+        ("bob", "approval_decided", str(card.approval_id)),
+        ("mia", "press_refused", str(card.approval_id)),
+    ]
 
 
 async def test_of_two_approvers_at_once_one_decides(bot: Bot) -> None:

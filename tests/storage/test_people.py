@@ -15,6 +15,7 @@ from agent.domain import Address
 from agent.errors import Conflict
 from agent.ports.access import Act, LoginLink, NewAudit, NewBrowserSession, NewToken
 from agent.ports.people import Link, Pairing, Person
+from agent.ports.store import CallChange, Step
 from storage.store.access import SqlAccess
 from storage.store.people import SqlRoster
 from storage.store.sql import SqlStore
@@ -121,6 +122,20 @@ async def test_whoever_is_removed_leaves_no_way_in(roster: SqlRoster, access: Sq
     assert (await acts(access)).count("person_removed") == 1
     await roster.add_person(ANN, act())
     assert await ways_in(roster, access, "Ann") == []
+
+
+async def test_a_vote_is_not_taken_over_with_a_name(store: SqlStore, roster: SqlRoster) -> None:
+    """On open cards the approvals of whoever had the name before are gone; those of others, and what was decided,
+    stay."""
+    state = await given.claimed(store)
+    made = [given.call(f"c{number}", position=number, votes=("Ann", "Bob")) for number in (1, 2)]
+    asked = Step(new_calls=tuple(made), approval=given.card("c1", "c2"), entries=given.said("?"))
+    await store.advance(given.key(state), replace(asked, status="waiting_approval"))
+    decided = Step(call_changes=(CallChange(call_id="c2", status="approved"),))
+    await store.change(state.task.task_id, lambda _: decided)
+    await roster.add_person(ANN, act())
+    after = await store.load(state.task.task_id)
+    assert [call.votes for call in after.calls] == [("Bob",), ("Ann", "Bob")]
 
 
 async def test_whoever_gets_the_name_of_somebody_before_finds_no_way_in(roster: SqlRoster, access: SqlAccess) -> None:

@@ -165,6 +165,18 @@ async def test_three_crashes_without_progress_are_reported(store: SqlStore) -> N
     assert (await store.load(task_id)).task.status == "queued"
 
 
+async def test_what_others_write_is_no_progress(store: SqlStore) -> None:
+    """Refused presses on its cards do not keep a task alive that takes its worker down again and again."""
+    task_id = (await given.claimed(store)).task.task_id
+    reported = []
+    for _ in range(3):
+        await store.change(task_id, lambda _: Step(entries=given.said("tried")))
+        await lose_lease(store, task_id)
+        reported.append(await store.reap())
+        await store.claim("worker", 1)
+    assert reported == [[], [], [task_id]]
+
+
 async def test_a_boot_requeues_everything_and_counts_a_crash(store: SqlStore) -> None:
     """The sole runner takes up what its predecessor left, without waiting for leases."""
     states = [await given.claimed(store, address=Address(channel="cli", conversation=place)) for place in ("a", "b")]

@@ -241,6 +241,22 @@ async def test_an_assistants_thread_has_prompts_and_a_title(tmp_path: Path) -> N
         assert len(titles) == 1
 
 
+@both_modes
+async def test_slacks_own_stop_button_is_the_word(tmp_path: Path, mode: str) -> None:
+    """For the thread that it stands in, by whoever pressed it; Slack is told that nothing goes on there."""
+    chat = Desk()
+    async with rigged(tmp_path, chat, mode=mode) as rig:
+        root = rig.slack.says(rig.ann, rig.ops, "hello")
+        place = {"channel": rig.ops, "thread_ts": root.ts}
+        event = {"type": "agent_session_stopped", "user": rig.bob, "streaming_message_ts": [], **place}
+        rig.slack.event({**event, "event_ts": "7.0"})
+        rig.slack.event({"type": "agent_session_stopped", "channel": rig.ops})
+        [message] = await heard(rig, chat)
+        await rig.slack.until(lambda: rig.slack.assistant(rig.ops, root.ts).session == "active")
+    assert (message.text, message.identity) == ("/stop", f"slack:{rig.bob}")
+    assert (message.address.conversation, message.address.thread) == (rig.ops, root.ts)
+
+
 async def test_what_was_sent_along_is_told_apart(tmp_path: Path) -> None:
     """A forwarded message is quoted below what its sender writes."""
     chat = Desk()

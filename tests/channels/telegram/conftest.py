@@ -29,7 +29,16 @@ from tests.servers.telegram.world import Chat as TelegramChat
 from tests.servers.telegram.world import Key, Message
 
 QUICK = Pace(
-    poll=2, answer=1.0, connect=1.0, quiet=0.15, lease=2.0, pause=0.02, longest_pause=0.1, conflict=0.3, refused=0.3
+    poll=2,
+    answer=1.0,
+    connect=1.0,
+    quiet=0.15,
+    rest=0.3,
+    lease=2.0,
+    pause=0.02,
+    longest_pause=0.1,
+    conflict=0.3,
+    refused=0.3,
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -14,7 +15,7 @@ from channels.telegram.settings import Groups
 from tests.channels.telegram.conftest import Site
 from tests.servers.telegram.people import Sent
 from tests.servers.telegram.server import Fault
-from tests.servers.telegram.world import Chat, Key, User
+from tests.servers.telegram.world import Chat, Key, Message, User
 
 Says = Callable[[Site, User, Chat], object]
 
@@ -291,3 +292,32 @@ async def test_a_menu_that_cannot_be_set_keeps_nothing_from_working(site: Site) 
     async with site.running():
         site.tg.says(ann, site.tg.private(ann), "Hello")
         await site.ears.hears()
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ({"sticker": {"file_id": "s", "file_unique_id": "u", "type": "regular", "width": 1, "height": 1,
+                      "is_animated": False, "is_video": False}}, "a sticker"),
+        ({"location": {"latitude": 52.5, "longitude": 13.4}}, "a place"),
+        ({"dice": {"emoji": "🎲", "value": 3}}, "a die"),
+        ({"contact": {"phone_number": "1", "first_name": "Ben"}}, "a contact"),
+        ({"rich_message": {"blocks": []}}, "a message with tables"),
+    ],
+)  # fmt: skip
+async def test_what_holds_no_words_is_told_so(site: Site, content: dict[str, Any], named: str) -> None:
+    """Instead of a request that is empty; in a group only whoever answers the bot is told."""
+    ann = site.tg.user("Ann")
+    chat, group = site.tg.private(ann), site.tg.group("Ops", ann, bot="administrator")
+    async with site.running(groups="all"):
+        for where in (group, chat):
+            sent = Message(message_id=0, chat=where, sender=ann, service=content)
+            site.tg.account.add(sent)
+            site.tg.account.updates.add("message", sent.as_json())
+        await site.tg.until(lambda: site.tg.from_bot(chat))
+        await site.confirmed()
+    [told] = site.tg.from_bot(chat)
+    assert named in told.text
+    assert told.reply_to is sent
+    assert site.tg.from_bot(group) == []
+    assert site.ears.heard == []

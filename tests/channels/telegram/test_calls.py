@@ -178,6 +178,23 @@ async def test_a_method_that_the_server_does_not_know_is_asked_for_once(site: Si
     assert site.tg.called("sendRichMessage") == []
 
 
+async def test_a_token_that_was_revoked_says_nothing_of_a_method(site: Site, calls: Calls) -> None:
+    """401 at runtime is about the token; once there is a good one again, rich messages are, too."""
+    chat = private(site)
+    await calls.me()
+    site.tg.will("sendRichMessage", Fault(status=401, description="Unauthorized"))
+    with pytest.raises(TokenRefused):
+        await calls.newer(str(chat.chat_id), "sendRichMessage", {"rich_message": {"html": "<b>x</b>"}})
+    assert await calls.newer(str(chat.chat_id), "sendRichMessage", {"rich_message": {"html": "<b>x</b>"}})
+
+
+async def test_half_a_character_is_sent_as_something(site: Site, calls: Calls) -> None:
+    """A lone surrogate is no UTF-8; it would fail with each attempt."""
+    chat = private(site)
+    await calls.to_chat(str(chat.chat_id), lambda chat_id: calls.bot.send_message(chat_id, "a\ud83d b\ud83d\ude00"))
+    assert site.tg.from_bot(chat)[0].text == "a\ufffd b😀"
+
+
 async def test_a_newer_method_gives_its_json(site: Site, calls: Calls) -> None:
     """As it came, for what the library has no class for."""
     chat = private(site)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
@@ -154,3 +155,49 @@ async def test_a_damaged_part_keeps_nothing_from_starting(site: Site) -> None:
             await site.ears.hears()
     assert "telegram_part_unreadable" in {entry["event"] for entry in logs}
     assert not (held / "7.json").exists()
+
+
+async def test_a_crash_in_the_middle_tears_nothing_apart(site: Site) -> None:
+    """TGL-12: the first half is confirmed when the process dies, the second one comes to the next."""
+    ann = site.tg.user("Ann")
+    chat = site.tg.private(ann)
+    quick, site.pace = site.pace, replace(site.pace, quiet=60)
+    async with site.running():
+        site.tg.says(ann, chat, "a" * 4096)
+        await site.confirmed()
+    site.pace = replace(quick, rest=60)
+    async with site.running():
+        site.tg.says(ann, chat, "the end")
+        [message] = await site.ears.hears()
+    assert message.text == "a" * 4096 + "the end"
+
+
+async def test_a_half_that_comes_again_is_no_request(site: Site) -> None:
+    """TGU-02: the request was durable, its last part was not confirmed before the process died."""
+    ann = site.tg.user("Ann")
+    chat = site.tg.private(ann)
+    site.tg.pastes(ann, chat, "a" * 5000)
+    last = dict(site.tg.account.updates.pending[-1])
+    async with site.running():
+        await site.ears.hears()
+        await site.confirmed()
+    site.tg.account.updates.again(last)
+    async with site.running():
+        site.tg.says(ann, chat, "Next")
+        await site.ears.until(lambda: "Next" in [message.text for message in site.ears.heard])
+    assert [message.text for message in site.ears.heard] == ["a" * 5000, "Next"]
+
+
+async def test_a_full_disk_loses_no_part(site: Site) -> None:
+    """What cannot be kept is not confirmed."""
+    ann = site.tg.user("Ann")
+    held = site.folder / "telegram" / "held"
+    async with site.running():
+        held.parent.mkdir(exist_ok=True)
+        held.write_bytes(b"in the way")
+        site.tg.pastes(ann, site.tg.private(ann), "a" * 5000)
+        await asyncio.sleep(0.1)
+        assert site.ears.heard == []
+        held.unlink()
+        [message] = await site.ears.hears()
+    assert message.text == "a" * 5000

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent.errors import BadInput, Conflict, StorageError
 from agent.ports.channels import Form, FormField, Receipt
 from tests.channels.telegram.conftest import Site
 from tests.channels.telegram.test_forms import EDIT, REASON
+from tests.servers.telegram.people import Sent
 from tests.servers.telegram.server import Fault
 from tests.servers.telegram.world import Key, Message
 
@@ -281,3 +284,32 @@ async def test_the_stop_button_stops_its_task(site: Site) -> None:
         [message] = await site.ears.hears()
     assert (message.text, message.identity, message.direct) == ("/stop 42", f"telegram:{ann.user_id}", True)
     assert ":stop:" in message.dedup_key
+
+
+async def test_a_file_is_no_answer_to_a_question(site: Site) -> None:
+    """Nothing is decided by it, also where no reason is needed; whoever sent it is told."""
+    ann = site.tg.user("Ann")
+    chat = site.tg.private(ann)
+    site.ears.forms[DENY.data] = replace(REASON, fields=(replace(REASON.fields[0], required=False),))
+    async with site.running():
+        asked = await question(site, site.card(chat, DENY))
+        [sent] = site.tg.sends(ann, chat, Sent(caption=""))
+        site.tg.account.updates.pending.pop()
+        sent.reply_to = asked
+        site.tg.account.updates.add("message", sent.as_json())
+        await site.tg.until(lambda: any(message.reply_to is sent for message in site.tg.from_bot(chat)))
+    assert "only words" in site.tg.from_bot(chat)[-1].text
+    assert (site.ears.pressed, site.ears.heard) == ([], [])
+
+
+async def test_a_chat_word_is_no_answer_to_a_question(site: Site) -> None:
+    """Clients answer the question by themselves with whatever is typed next."""
+    ann = site.tg.user("Ann")
+    chat = site.tg.private(ann)
+    site.ears.forms[DENY.data] = REASON
+    async with site.running():
+        asked = await question(site, site.card(chat, DENY))
+        site.tg.says(ann, chat, "/status", reply_to=asked)
+        [heard] = await site.ears.hears()
+    assert heard.text == "/status"
+    assert site.ears.pressed == []

@@ -185,6 +185,7 @@ def start_stream(world: World, given: Json) -> Json:
     message = Message(channel=channel.channel_id, ts=world.new_ts(), user=world.bot_user, thread=thread)
     message.is_bot, message.stream = True, stream
     _write(message, stream, chunks)
+    world.assistant(channel, thread).session = "processing"
     world.post(channel, message)
     return {"channel": channel.channel_id, "ts": message.ts}
 
@@ -208,6 +209,7 @@ def stop_stream(world: World, given: Json) -> Json:
     previous = world.describe(message)
     _write(message, stream, chunks)
     stream.is_open, stream.status_after = False, given.get("session_status")
+    world.assistant(channel, message.thread or message.ts).session = given.get("session_status", "active")
     message.blocks = [*message.blocks, *blocks]
     message.metadata, message.text = metadata, stream.written
     world.note_pings(message)

@@ -150,6 +150,15 @@ class Deeds:
             },
         )
 
+    def stops(self, user: str, message: Message) -> None:
+        """The stop button that Slack itself shows while an agent works in a thread; it ends the stream at once
+        (docs.slack.dev/reference/events/agent_session_stopped)."""
+        assert message.stream is not None, "nothing is being streamed there"
+        message.stream.is_open = False
+        event: Json = {"type": "agent_session_stopped", "channel": message.channel, "thread_ts": message.thread}
+        event |= {"user": user, "streaming_message_ts": [message.ts], "event_ts": self.world.new_ts()}
+        self.event(event)
+
     async def submit(
         self, user: str, modal: Modal, values: Mapping[str, str | list[str] | None] | None = None
     ) -> Delivery:

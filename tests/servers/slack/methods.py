@@ -105,6 +105,11 @@ METHODS = {
         tier="tier.4",
     ),
     "files.info": Method(required=("file",), scopes=("files:read",), tier="tier.4", is_read=True),
+    "agents.sessions.setStatus": Method(
+        required=("channel_id", "status"),
+        optional=("thread_ts", "title", "initiator_user_id", *_LOOK),
+        scopes=_WRITE,
+    ),
     "assistant.threads.setStatus": Method(
         required=("channel_id", "thread_ts", "status"),
         optional=("loading_messages", *_LOOK),

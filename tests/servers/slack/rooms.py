@@ -131,6 +131,13 @@ def set_status(world: World, given: Json) -> Json:
     return {}
 
 
+def set_session(world: World, given: Json) -> Json:
+    if given["status"] not in {"active", "processing", "suspended", "closed"}:
+        raise Refused("invalid_arguments")
+    _assistant(world, given).session = given["status"]
+    return {}
+
+
 def set_prompts(world: World, given: Json) -> Json:
     prompts = given["prompts"]
     is_legal = isinstance(prompts, list) and 0 < len(prompts) <= maximum("prompts")
@@ -148,7 +155,7 @@ def set_title(world: World, given: Json) -> Json:
 def _assistant(world: World, given: Json) -> Assistant:
     channel = world.channel(given["channel_id"])
     root = world.message(channel, given.get("thread_ts"), "invalid_thread_ts")
-    return world.assistants.setdefault((channel.channel_id, root.ts), Assistant())
+    return world.assistant(channel, root.ts)
 
 
 # --- modals -----------------------------------------------------------------------------------------------------------

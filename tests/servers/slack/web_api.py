@@ -26,6 +26,7 @@ HANDLERS: dict[str, Handler] = {
     "conversations.history": rooms.history,
     "reactions.add": rooms.add_reaction,
     "reactions.remove": rooms.remove_reaction,
+    "agents.sessions.setStatus": rooms.set_session,
     "assistant.threads.setStatus": rooms.set_status,
     "assistant.threads.setSuggestedPrompts": rooms.set_prompts,
     "assistant.threads.setTitle": rooms.set_title,

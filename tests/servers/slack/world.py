@@ -139,9 +139,10 @@ class Trigger:
 
 @dataclass(kw_only=True)
 class Assistant:
-    """What the app set in an assistant's thread."""
+    """What the app set in an assistant's thread; `session` is "processing" while Slack shows its stop button."""
 
     status: str = ""
+    session: str = ""
     statuses: list[str] = field(default_factory=list)
     title: str = ""
     prompts: list[Json] = field(default_factory=list)
@@ -232,6 +233,10 @@ class World:
         if root.subtype in {"channel_join", "channel_leave", "channel_topic"}:
             raise Refused("cannot_reply_to_message")
         return root.ts
+
+    def assistant(self, channel: Channel, thread: str) -> Assistant:
+        """What is set in a thread."""
+        return self.assistants.setdefault((channel.channel_id, thread), Assistant())
 
     def direct(self, user: str) -> Channel:
         """The direct messages of a person and the bot."""

@@ -103,7 +103,7 @@ class FakeTelegram(People):
         app = web.Application(client_max_size=limits.LOCAL_UPLOAD_BYTES)
         app.router.add_route("*", "/bot{token}/{method}", self._serve)
         app.router.add_get("/file/bot{token}/{kind}/{file_id}", self._download)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0, handler_cancellation=True)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", port).start()
         port = self._runner.addresses[0][1]

@@ -21,6 +21,16 @@ async def test_seen_waiting_seen_done(office: Office) -> None:
     await office.slack.until(lambda: office.reactions == {"white_check_mark"})
 
 
+@pytest.mark.parametrize(("status", "epoch"), [("queued", 1), ("running", 2)])
+async def test_going_on_is_told_after_a_restart(office: Office, status: TaskStatus, epoch: int) -> None:
+    """A task that waited when the process died does not look as if it still did."""
+    await office.sender.send(office.card())
+    await office.slack.until(lambda: office.reactions == {"hourglass_flowing_sand"})
+    office.restarted()
+    await office.sender.settle(office.card(kind="settle", task=office.task(status, epoch=epoch)), "C1:1.0")
+    await office.slack.until(lambda: office.reactions == {"eyes"})
+
+
 @pytest.mark.parametrize(
     ("status", "name"),
     [("failed", "x"), ("expired", "x"), ("cancelled", "octagonal_sign"), ("done", "white_check_mark")],

@@ -289,3 +289,10 @@ async def test_a_notice_is_read_as_it_was_meant(office: Office) -> None:
     [notice] = office.answers
     assert notice.text == "Service db_main restarted; 3 * 8 and x_y"
     assert office.tg.refusals == []
+
+
+async def test_a_part_in_which_nothing_is_to_be_seen_keeps_no_other_back(office: Office) -> None:
+    """TGL-09: Telegram knows more invisible characters than we do."""
+    office.tg.will("sendMessage", Fault(status=400, description="Bad Request: text must be non-empty"))
+    await office.sending.send(office.reply("\u00ad" * 5000 + "\n\nThe words."))
+    assert office.texts[-1].endswith("The words.")

@@ -10,6 +10,7 @@ from agent.errors import ChannelUnavailable, DeliveryRefused, DeliveryUnsure
 from tests.agent.waiting import call
 from tests.channels.telegram.sending.office import Office
 from tests.servers.telegram.server import Fault
+from tests.servers.telegram.world import Message
 
 LONG = "\n".join(f"+line {number}" for number in range(2_000))
 DENIED = call(status="denied", decided_by="bob", reason="Too much.")
@@ -149,6 +150,13 @@ async def test_a_long_preview_is_attached(office: Office) -> None:
     assert len(office.answers) == 2
 
 
+async def test_a_card_is_known_though_its_file_is_not(office: Office) -> None:
+    """TGE-09: its number is kept, so that the verdict can be shown on it."""
+    office.tg.will("sendDocument", Fault(cut="after"))
+    sent_as = await office.sending.send(office.card(call(preview=LONG)))
+    assert sent_as == str(office.answers[0].message_id)
+
+
 async def test_what_is_shown_anew_is_attached_anew(office: Office) -> None:
     """An edited card has a file of its own."""
     sent_as = await office.sending.send(office.card(call(preview=LONG)))
@@ -189,3 +197,28 @@ async def test_a_card_that_cannot_be_shown_is_told_to_who_asked(office: Office) 
     why, what = office.tg.from_bot(alone)
     assert "not enough rights" in why.text
     assert (what.text, what.labels) == ("Approval 7 (task 1): please decide", [])
+
+
+async def test_a_group_that_moved_takes_its_card_along(office: Office) -> None:
+    """TGG-19: messages are counted anew there, so another one of the bot's has the card's number by now; neither it nor
+    what it answers is mistaken for the card and the request."""
+    old = office.tg.group("Ops", office.ann, kind="group", bot="administrator")
+    office.moves_to(old)
+    sent_as = await office.sending.send(office.card(call(1)))
+    assert sent_as is not None
+    await office.tg.until(lambda: office.request.reactions)
+    new = office.tg.migrates(old)
+    other = Message(message_id=0, chat=new, sender=office.tg.account.bot, text="Another answer")
+    request = office.tg.says(office.ann, new, "/status")
+    new.messages |= {int(sent_as): other, office.request.message_id: request}
+    other.message_id = int(sent_as)
+    settled = office.card(call(1, "approved"), kind="settle", status="approved")
+    await office.sending.settle(settled, sent_as)
+    assert other.text == "Another answer"
+    verdict = office.tg.from_bot(new)[-1]
+    assert verdict is not other
+    assert verdict.text.startswith("Approval")
+    office.restarted()
+    await office.sending.send(office.reply())
+    assert office.tg.from_bot(new)[-1].reply_to is None
+    assert request.reactions == []

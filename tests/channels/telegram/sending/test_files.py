@@ -173,3 +173,14 @@ def test_a_long_name_is_cut_between_characters() -> None:
     cut = titled("🙂" * 600 + ".png").text
     assert units(cut) <= 1024
     assert cut == "🙂" * 512
+
+
+async def test_any_name_and_many_bytes_are_sent(office: Office) -> None:
+    """A photo is named by its caption, too; a body of more than a megabyte keeps nobody else waiting."""
+    names = ["a\ud83d.png", "a\r\nX-Y: z.png", "\u202egnp.exe", "報告 🙂.png", "x" * 255 + ".png"]
+    for number, name in enumerate(names):
+        file = await office.artifact(name, png(size=1_100_000 + number), number, "image/png")
+        await office.sending.send(office.reply("", artifacts=(file,), delivery_id=20 + number))
+    sent = [message.file for message in office.answers if message.file]
+    assert [len(file.content) for file in sent] == [1_100_000 + n for n in range(len(names))]
+    assert office.tg.refusals == []
