@@ -190,7 +190,7 @@ def waits(behind: TaskStatus) -> str:
 
 def _named(one: Pairing) -> str:
     """The name is whatever they call themselves."""
-    return f"{visible(_line(one.shown_name))} ({one.identity})" if one.shown_name.strip() else one.identity
+    return f"{_line(one.shown_name)} ({one.identity})" if one.shown_name.strip() else one.identity
 
 
 def _card(card: CardLine) -> str:
@@ -203,8 +203,9 @@ def _spent(one: Spent) -> str:
 
 
 def _line(text: str) -> str:
+    """Whatever people and models wrote: cut, and with what is unseen in it."""
     line = " ".join(text.split())
-    return line if len(line) <= LINE else f"{line[: LINE - 1]}…"
+    return visible(line if len(line) <= LINE else f"{line[: LINE - 1]}…")
 
 
 def _time(at: datetime, timezone: str) -> str:

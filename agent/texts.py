@@ -301,7 +301,7 @@ def edited_call(by: str | None, diff: str) -> str:
 
 def joined(first_result: str) -> str:
     """The result of a call that was the same as an earlier one of its turn."""
-    return f"Same call as before in this turn, run once. Its result: {first_result}"
+    return f"Same call as before in this turn, answered once. Its result: {first_result}"
 
 
 def shown_of(text: str, total: int, path: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -174,6 +174,15 @@ async def test_pair_lets_in(text: str, done: tuple[Any, ...]) -> None:
     desk = Desk()
     assert "is let in as slack:U9" in await answer(desk, text)
     assert desk.done == [done]
+
+
+async def test_lists_hide_nothing() -> None:
+    """E22: what is asked for and what would be done is shown with what is unseen in it."""
+    desk = Desk(found=[replace(task(4, "running"), prompt="Write\u202e it")])
+    for word in ("/status", "/tasks"):
+        assert "Write\\u202e it" in await answer(desk, word)
+    card = CardLine(approval_id=1, task_id=4, status="open", titles=["Write a\u202etxt.exe"])
+    assert "Write a\\u202etxt.exe" in texts.status(desk, [], [card])
 
 
 async def test_pair_lists_who_waits_without_their_codes() -> None:

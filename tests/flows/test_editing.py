@@ -158,7 +158,7 @@ async def test_calls_that_an_edit_made_equal_run_once(bot: Bot) -> None:
     first, second = tool_texts(bot.model.requests[-1])
     assert "Wrote a.md" in first
     assert "operator changed the arguments" in second
-    assert "Same call as before in this turn, run once" in second
+    assert "Same call as before in this turn, answered once" in second
     assert [status for status, _ in bot.results(done)] == ["done", "done"]
     assert len([entry for entry in done.entries if entry.kind == "artifact"]) == 1
 
