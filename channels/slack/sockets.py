@@ -35,9 +35,11 @@ GRACE_SECONDS = 2.0
 
 @dataclass(kw_only=True, eq=False)
 class _Link:
-    """One connection. `leaving` is set when it should be replaced; it goes on until Slack closes it."""
+    """One connection. `leaving` is set when it should be replaced; it goes on until Slack closes it. `is_refreshed`:
+    Slack asked for that, as it does now and then."""
 
     socket: aiohttp.ClientWebSocketResponse
+    is_refreshed: bool = False
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -56,12 +58,10 @@ class Sockets:
         """Connect, and again whenever a connection ends; until cancelled. Every failure waits longer than the last."""
         failures = 0
         while True:
-            began = asyncio.get_running_loop().time()
             pause = await self._connected_once()
-            lived = asyncio.get_running_loop().time() - began
-            failures = 0 if lived > STEADY_SECONDS and pause is None else failures + 1
-            if pause is not None or failures > 1:
-                await self._clock.sleep(max(pause or 0, min(2.0 ** min(failures - 2, 6), LONGEST_PAUSE)))
+            failures = 0 if pause is None else failures + 1
+            if pause is not None:
+                await self._clock.sleep(max(pause, min(2.0 ** min(failures - 2, 6), LONGEST_PAUSE)))
 
     async def close(self) -> None:
         """Let what is under way end, then hang up."""
@@ -76,7 +76,7 @@ class Sockets:
             await asyncio.wait(self._running)
 
     async def _connected_once(self) -> float | None:
-        """One connection, until it should be replaced; the seconds to wait when there was none to be had."""
+        """One connection, until it should be replaced; the seconds to wait at least when something was wrong with it."""
         try:
             url = await self._calls.connect(self._app_token)
             # As http: the proxies of the environment are named for that scheme.
@@ -92,8 +92,10 @@ class Sockets:
         link = _Link(socket=socket)
         self._links.add(link)
         self._begin(self._listen(link), "slack connection")
+        began = asyncio.get_running_loop().time()
         await link.leaving.wait()
-        return None
+        lived = asyncio.get_running_loop().time() - began
+        return None if link.is_refreshed or lived > STEADY_SECONDS else 0.0
 
     async def _listen(self, link: _Link) -> None:
         try:
@@ -133,6 +135,7 @@ class Sockets:
         log.info("slack_connection_ends", reason=reason)
         if reason == "link_disabled":
             self._calls.condition.fails("socket mode", "Socket Mode is turned off: turn it on in the app's settings.")
+        link.is_refreshed = reason == "refresh_requested"
         if reason != "warning":  # which comes some 10 s before
             link.leaving.set()
 

@@ -115,6 +115,7 @@ class Sockets:
     def drop(self) -> None:
         """Cut every connection without a word."""
         for connection in list(self.connections):
+            connection.is_leaving = True
             connection.transport.abort()
 
     async def bring(self, delivery: Delivery) -> None:
