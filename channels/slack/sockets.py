@@ -76,7 +76,7 @@ class Sockets:
             await asyncio.wait(self._running)
 
     async def _connected_once(self) -> float | None:
-        """One connection, until it should be replaced; the seconds to wait at least when something was wrong with it."""
+        """One connection, until it should be replaced; the seconds to wait at least if something was wrong with it."""
         try:
             url = await self._calls.connect(self._app_token)
             # As http: the proxies of the environment are named for that scheme.
