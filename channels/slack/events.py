@@ -95,6 +95,14 @@ class Opened:
     thread: str
 
 
+def is_ours(payload: Json, me: Me) -> bool:
+    """Whether the bot's own installation saw it: an app may be installed in a second workspace, whose people are others
+    even if their ids are the same (docs.slack.dev/apis/events-api#authorizations)."""
+    ids = (text(one, name) for one in records(payload, "authorizations") for name in ("team_id", "enterprise_id"))
+    seen_by = set(filter(None, ids))
+    return not seen_by or not seen_by.isdisjoint({me.team, me.enterprise})
+
+
 def said(payload: Json, me: Me, bots: Collection[str] = ()) -> Said | None:
     """A message that could be a request; None for everything else, also for what the bot or any other robot says but
     those of `bots`. The two events of a mention are the same message."""

@@ -30,6 +30,7 @@ log = structlog.get_logger()
 
 NOT_FOLLOWED = "I do not follow edits: a request counts as it was sent. Send it again if it should be different."
 MENTION_IN_EDIT = "I do not follow edits, so I did not see that you mean me. Send it as a new message."
+_BY_PEOPLE = frozenset({"message", "app_mention", "assistant_thread_started", "agent_session_stopped"})
 INVITE_ME = "I am not in this channel. Invite me with `/invite`, or write to me in a direct message."
 
 
@@ -70,7 +71,11 @@ class Intake:
         await self._whispers.close()
 
     async def _event(self, payload: Json) -> None:
-        match text(record(payload, "event"), "type"):
+        kind = text(record(payload, "event"), "type")
+        if kind in _BY_PEOPLE and not events.is_ours(payload, await self._directory.me()):
+            log.warning("slack_event_of_another_workspace", team=text(payload, "team_id"))
+            return
+        match kind:
             case "message" | "app_mention":
                 async with self._in_turn(text(record(payload, "event"), "channel")):
                     await self._message(payload)

@@ -241,6 +241,21 @@ async def test_an_assistants_thread_has_prompts_and_a_title(tmp_path: Path) -> N
         assert len(titles) == 1
 
 
+async def test_a_workspace_that_the_app_is_installed_in_besides_is_another(tmp_path: Path) -> None:
+    """SLE-07: its people are others, also one whose id is that of somebody we know; nothing there is ours."""
+    chat = Desk()
+    async with rigged(tmp_path, chat) as rig:
+        event = {"type": "message", "user": rig.ann, "text": "hello", "ts": "1.0", "channel": rig.slack.direct(rig.ann)}
+        other = {"team_id": "T2", "enterprise_id": None, "user_id": "U2BOT", "is_bot": True}
+        home = {**other, "team_id": rig.slack.world.team}
+        rig.slack.event(event, team="T2", authorizations=[other])
+        await rig.slack.acked()
+        assert chat.heard == []
+        rig.slack.event({**event, "ts": "2.0"}, authorizations=[other, home])
+        rig.slack.event({**event, "ts": "3.0"}, authorizations=[])
+        assert len(await heard(rig, chat)) == 2
+
+
 @both_modes
 async def test_slacks_own_stop_button_is_the_word(tmp_path: Path, mode: str) -> None:
     """For the thread that it stands in, by whoever pressed it; Slack is told that nothing goes on there."""
