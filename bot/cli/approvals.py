@@ -129,6 +129,8 @@ def _argument(text: str, now: dict[str, Any]) -> tuple[str, Any]:
     if not equals:
         raise BadInput(f"--argument {text}: write NAME=VALUE, or NAME=@FILE to read the value from a file.")
     if value.startswith("@"):
+        if Path(value[1:]).exists() and not Path(value[1:]).is_file():  # a device has no end
+            raise BadInput(f"--argument {name}: {value[1:]} is no file.")
         try:
             value = Path(value[1:]).read_bytes().decode()  # with the line ends that the file has
         except (OSError, UnicodeDecodeError) as error:

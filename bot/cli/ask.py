@@ -216,6 +216,8 @@ def _settle(answer: asyncio.Future[bytes], piece: bytes) -> None:
 
 
 def _read(path: Path) -> IncomingFile:
+    if path.exists() and not path.is_file():  # a device has no end
+        raise BadInput(f"--file {path}: is no file.")
     try:
         return IncomingFile(name=path.name, content=path.read_bytes())
     except OSError as error:

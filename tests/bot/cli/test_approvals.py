@@ -67,6 +67,7 @@ REFUSED = [
     (("edit", "1", "--argument", "colour=red"), "colour"),
     (("edit", "1", "--argument", "content"), "write NAME=VALUE"),
     (("edit", "1", "--argument", "content=@/no/such/file"), "cannot be read as UTF-8 text"),
+    (("edit", "1", "--argument", "content=@/dev/zero"), "/dev/zero is no file"),
     (("edit", "1", "--item", "9", "--argument", "content=x"), "has the items 1 to 2; 9 is none of them"),
     (("edit", "7", "--argument", "content=x"), "There is no approval 7."),
     (("changes", "1", "--reason", " "), "Say what should be different."),
