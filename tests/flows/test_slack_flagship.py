@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,9 @@ async def test_a_request_becomes_files_after_a_sign_off(tmp_path: Path) -> None:
         async with served(people):
             await approved_by_two(people, request, people.ann, cara)
             await reacted(people, request, "white_check_mark")
-            thread = people.slack.thread(people.ops, request.ts)
+            shared = partial(people.slack.thread, people.ops, request.ts)
+            await people.slack.until(lambda: sum(len(message.files) for message in shared()) == 2)
+            thread = shared()
     assert written(people) == {"in.txt", "reports/q3.md", "totals.csv"}
     files = [file for message in thread for file in message.files]
     assert sorted(file.title for file in files) == ["q3.md", "totals.csv"]
