@@ -85,9 +85,10 @@ async def test_an_old_card_is_not_approved(office: Office, model: FakeLLM) -> No
 async def test_two_who_edit_at_once(office: Office, model: FakeLLM) -> None:
     """The second is told, sees what the first made of it, and has their own text still."""
     model.will(WRITE, "Done.")
-    ann = await office.enter("Ann")
+    ann, bob = await office.enter("Ann"), await office.enter("Bob")
     path = await ann.begin("Write it")
     await expect(ann.card()).to_be_visible()
+    await bob.open("/approvals/1")
     other = await Tab.of(ann.page.context, ann.url)
     await other.open(path)
     mine = other.card().locator(".item")
@@ -98,6 +99,9 @@ async def test_two_who_edit_at_once(office: Office, model: FakeLLM) -> None:
     await expect(other.page.locator("[data-changed]")).to_have_count(0)
     await mine.get_by_role("button", name="Save and show").click()
     await expect(other.card().get_by_role("alert")).to_contain_text("Look again")
+    await bob.card().get_by_role("button", name="Approve").click()
+    await expect(other.page.get_by_text("Bob tried to approve and was refused")).to_be_visible()
+    await expect(other.card().get_by_role("alert")).to_contain_text("Look again")  # also once the card was drawn anew
     await expect(mine.locator('[name="argument.content"]')).to_have_value("of the second\n")
     await mine.get_by_role("button", name="Save and show").click()
     await expect(ann.card().locator("ins")).to_have_text(["1of the second"])

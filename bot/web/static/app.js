@@ -61,6 +61,12 @@
     document.getElementById("announce").textContent = "The card has changed. Look again.";
   }
 
+  // What this tab was told about its own press is known to no other: a card that is drawn anew, and shows the same, keeps it.
+  function keepNote(shown, card) {
+    const note = shown.querySelector(":scope > header > [role=alert]");
+    if (note && shown.dataset.status === card.dataset.status) card.querySelector(":scope > header").append(note.cloneNode(true));
+  }
+
   document.body.addEventListener("htmx:before:request", (event) => {
     if (!event.target.closest?.("[data-card][data-changed]")) return;
     event.preventDefault();
@@ -75,9 +81,10 @@
       for (const card of fresh.querySelectorAll("[data-card]")) {
         const shown = document.getElementById(card.id);
         if (shown && shown.dataset.revision !== card.dataset.revision) lookAgain(shown);
+        else if (shown) keepNote(shown, card);
       }
       const there = document.getElementById(fresh.id);
-      if (there) return htmx.swap({ text: html, target: there, swap: "outerMorph" });
+      if (there) return htmx.swap({ text: fresh.outerHTML, target: there, swap: "outerMorph" });
       if (fresh.matches(".turn")) return htmx.swap({ text: html, target: turns, swap: "beforeend" });
       // The first words of an answer take the place that says that the model thinks.
       document.querySelector(`#turn-${fresh.id.split("-")[1]} > .foot`)?.before(fresh);
